@@ -283,12 +283,7 @@ class FunctionLaw(CellLaw):
             self._steps = False
 
     def cells(self, theta: Array, reports: CellReports) -> Array:
-        if np.iscomplexobj(theta) and not self._steps:
-            slopes = (
-                h * column for h, column in zip(theta.imag, self._moved(theta.real), strict=True)
-            )
-            return np.asarray(self.cells(theta.real, reports) + 1j * sum(slopes))
-        p = np.asarray(self._p(theta)).reshape(-1)
+        p = np.asarray(self._p(theta if self._steps else theta.real)).reshape(-1)
         return p if _is_law(p) else np.full(self._k, np.nan)  # no report is possible there
 
     def _moved(self, theta: Array) -> Iterator[Array]:
@@ -317,7 +312,7 @@ def _called(
     """What a caller's function returns, of this size."""
     try:
         found = np.asarray(function(start), dtype=float)
-    except Exception as error:  # somebody else's function may raise anything
+    except Exception as error:  # a user's function may raise anything
         remedy = f"fails at {shown} ({error})"
         raise InvalidArgument(name, function, remedy) from None
     if found.size != prod(shape):
@@ -543,16 +538,32 @@ class LatentClassLaw(Mixture):
 
         The laws of questions are `log_sum` of the latter with a `first_zero`.
         """
-        C, lead = self.n_classes, theta.shape[:-1]
-        ends = np.cumsum([(C - 1) * (1 + self._q), *(C * (k - 1) for k in self._sizes)])[:-1]
-        first, *own = np.split(theta, ends, axis=-1)
-        odds = first.reshape(*lead, C - 1, 1 + self._q)
-        return odds, [part.reshape(*lead, C, -1) for part in own]
+        C, lead, own = self.n_classes, theta.shape[:-1], []
+        at = (C - 1) * (1 + self._q)
+        odds = theta[..., :at].reshape(*lead, C - 1, 1 + self._q)
+        for k in self._sizes:
+            own.append(theta[..., at : at + C * (k - 1)].reshape(*lead, C, k - 1))
+            at += C * (k - 1)
+        return odds, own
 
     def nodes(self, theta: Array, z: Array) -> tuple[Array, list[Array]]:
         odds, own = self._split(theta)
         eta = odds[:, 0] + z @ odds[:, 1:].T if self._q else odds[None, :, 0]
         return log_sum(first_zero(eta)), [log_sum(first_zero(part)) for part in own]
+
+    def _turns(self, theta: Array, z: Array) -> Iterator[tuple[Array, list[Array]]]:
+        weights, laws = self.nodes(theta, z)
+        still, C = [np.zeros(law.shape) for law in laws], self.n_classes
+        for c in range(1, C):
+            turn = weights * (np.eye(C)[c] - weights[:, [c]])
+            yield turn, still
+            for column in z.T:
+                yield turn * column[:, None], still
+        for j, law in enumerate(laws):
+            for c, y in product(range(C), range(1, law.shape[1])):
+                moved = np.zeros(law.shape)
+                moved[c] = law[c] * (np.arange(law.shape[1]) == y) - law[c, y] * law[c]
+                yield np.zeros((1, C)), [*still[:j], moved, *still[j + 1 :]]
 
     def shown(self, theta: Array) -> Array:
         odds, own = self._split(theta)
@@ -773,8 +784,8 @@ class WithDevices(Law):
             names += [f"{name}: {one}" for one in ("const", *own)] if own else [name]
         self.names = (*law.names, *names)
         self.bounded = np.r_[law.bounded, np.repeat([not at for at in self._at], sizes)]
-        every = [np.broadcast_to(law.units, len(law.names))]
-        self.units = np.concatenate([*every, *(np.r_[1.0, units[at]] for at in self._at)])
+        every = np.broadcast_to(law.units, len(law.names))
+        self.units = np.concatenate([every, *(np.r_[1.0, units[at]] for at in self._at)])
 
     def _odds(self, theta: Array) -> list[Array]:
         """Of each parameter the constant and the slopes, (..., 1 + q_a)."""
@@ -795,9 +806,12 @@ class WithDevices(Law):
         law, known, own = self.alone(reports, theta)
         return law.mix(known, own)
 
-    def _by_device(self, reports: CellReports, theta: Array) -> Array:
-        """Derivatives of m by the log odds of the parameters, (u, .): a question's at a time."""
-        law, known, own = self.alone(reports, theta)
+    def _by_device(self, reports: CellReports, theta: Array, known: CellReports) -> Array:
+        """Derivatives of m by the log odds of the parameters, (u, .): a question's at a time.
+
+        `known` are the reports of `alone`.
+        """
+        law, own = self.inner, theta[: self.inner.size]
         values, columns = self.values(theta, reports.z), []
         slopes = {j: Q.powers(values, 1) for j, Q in reports.devices.items()}
         for a, at in enumerate(self._at):
@@ -813,11 +827,11 @@ class WithDevices(Law):
     def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
         law, known, own = self.alone(reports, theta)
         m, pull = law.at(known, own)
-        return m, lambda v: np.r_[pull(v), v @ self._by_device(reports, theta)]
+        return m, lambda v: np.r_[pull(v), v @ self._by_device(reports, theta, known)]
 
     def scores(self, reports: CellReports, theta: Array) -> Array:
         law, known, own = self.alone(reports, theta)
-        by_device = self._by_device(reports, theta) / law.mix(known, own)[:, None]
+        by_device = self._by_device(reports, theta, known) / law.mix(known, own)[:, None]
         return np.hstack([law.scores(known, own), by_device])
 
     def cells(self, theta: Array, reports: CellReports) -> Array:
@@ -850,8 +864,8 @@ class WithDevices(Law):
             more[np.r_[0, self._ends]] = np.log(values / (1.0 - values))
             return more
 
-        # The starts of a law may be few, those of the devices are not. A start that was found for
-        # wrong values may be at an edge, from which no climb returns.
+        # A law may have few starts, the devices have many. Starts of the law are found for guessed
+        # parameters, and may lie on an edge, which no climb leaves.
         at = self.inner.size
         while True:
             more = drawn()
@@ -940,9 +954,9 @@ _MOST_NODES = 200
 def saturated() -> Structure:
     """Any distribution of the cells: what the reports say without an assumption.
 
-    The likelihood is concave: `gap` certifies the maximum. It is fitted where the questions that
-    persons were asked do not determine every cell, too: those left open have no standard errors,
-    and margins and effects that are determined have. Where some cells are estimated as zero, the
+    The likelihood is concave: `gap` certifies the maximum. The model can also be fitted where the
+    questions that were asked do not determine every cell: cells left open have no standard errors,
+    margins and effects that are determined have them. Where some cells are estimated as zero, the
     intervals of the others cover a little less (.92 where the true shares are zero too): those of
     `AssociationModel` rest on an estimate that may leave the simplex.
 
@@ -1167,9 +1181,9 @@ def list_experiment(n_items: int, covariates: str | None = None) -> Structure:
     -----
     Without covariates the estimated share is that of the difference in means, as far as it and the
     counts are within their bounds. Where nobody has the item, the counts of those who have it are
-    not identified, and the interval of the share covers less: zero in .82 of simulated surveys of
-    three items and 2,000 persons. That nobody's answer to the control items changes with the list
-    is an assumption, as that no one hides the item when all hold.
+    not identified, and the interval of the share covers less: it held zero in .82 of simulated
+    surveys of three items and 2,000 persons. The assumptions are that answers to the control items
+    do not depend on the list, and that nobody hides the item when all others hold.
 
     References
     ----------
@@ -1205,13 +1219,13 @@ def function(
     ----------
     p : callable
         Takes parameters, shape (d,), and returns the probabilities of the cells, an axis a question
-        or flat. Derivatives are complex steps: of numpy's functions all but abs, max, comparisons
-        and angles keep them. Where the result is real they are central differences.
+        or flat. Derivatives are taken by complex steps, which numpy's functions allow, but for abs,
+        max, comparisons and angles; where the result is real, by central differences.
     start : array, shape (d,)
-        Parameters to begin with. They are best free: where p is no distribution the likelihood is
-        zero, and a maximum at such an edge has no standard errors.
+        Starting values. Unconstrained parameters are best: where p is not a distribution the
+        likelihood is zero, and a maximum on such a boundary has no standard errors.
     names : sequence of str
-        What the parameters are called.
+        Names of the parameters.
     jac : callable, optional
         Takes parameters and returns the derivatives of the cells, shape (cells, d).
 

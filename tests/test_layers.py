@@ -259,12 +259,12 @@ def test_a_circle_of_siblings_is_caught():
     assert {f"{folder}.model", f"{folder}.evidence"} <= set(found)
 
 
-def heavy_modules(statement: str) -> set[str]:
-    """Heavy libraries that `statement` loads on top of numpy and pandas."""
+def heavy_modules(statement: str, among: set[str] = HEAVY) -> set[str]:
+    """Heavy modules that `statement` loads on top of numpy and pandas."""
     code = (
         "import sys, numpy, pandas; before = set(sys.modules)\n"
         f"{statement}\n"
-        f"print(*({HEAVY!r} & (set(sys.modules) - before)))"
+        f"print(*({among!r} & (set(sys.modules) - before)))"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
@@ -275,3 +275,9 @@ def heavy_modules(statement: str) -> set[str]:
 def test_import_is_light():
     assert heavy_modules("import ldpstats") == set()
     assert "tqdm" in heavy_modules("import tqdm")
+
+
+def test_a_client_of_a_questionnaire_loads_no_engine():
+    engines, client = {"ldpstats.engines"}, "ldp.Questionnaire({'a': ldp.KRR(2, 1.0)}).client()"
+    assert not heavy_modules(f"import ldpstats as ldp; {client}", engines)
+    assert heavy_modules("import ldpstats as ldp; ldp.Survey", engines) == engines

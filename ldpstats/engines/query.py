@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from operator import and_, eq, gt, lt, or_
+from operator import and_, or_
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -28,7 +28,7 @@ from ldpstats.engines.base import (
     sorted_cells,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.io.tables import columns_shown
+from ldpstats.io.tables import SIGNS, columns_shown
 
 T = TypeVar("T")
 
@@ -395,8 +395,6 @@ def faults(name: str, positive: bool) -> dict[str, Any]:
     tiny = known & (number > 0.0) & (number < LEAST_WEIGHT)
     return found | {"zero": known & (number == 0.0), "tiny": tiny}
 
-
-SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {"==": eq, "<": lt, ">": gt}
 
 _MOST_DECIMAL = 10**38  # beyond it engines know no whole number
 

@@ -215,7 +215,7 @@ def _optimise(problem: Any) -> None:
 
 # -- Non-negative least squares and the non-negative Lasso on a hashed design ---------------------
 # EPK14 first select the candidates that the reports support with a Lasso. Here it is solved to a
-# certificate, on the candidates that are, or want to be, above zero: at once where they are few,
+# certificate, on the candidates that are, or tend to be, above zero: at once where they are few,
 # else by coordinate descent. A coordinate reads one cell per cohort and hash, and the dense
 # background of the design is carried by two sums. Where coordinates are too correlated for that,
 # conjugate gradients on the positive coordinates take over. Candidates out of play are looked at in
@@ -290,12 +290,18 @@ def nonnegative_lasso(
         else:
             # The others wait, so the chosen need not be settled much better than these.
             enough = max(0.3 * tol, 0.05 * gap) * scale
-            n_iter += _descend(inner, D, rhs, charge[chosen], values, enough)
+            n_iter += _descend(inner, D, squares[chosen], rhs, charge[chosen], values, enough)
         p[chosen] = values
 
 
 def _descend(
-    design: HashDesign, D: Array, rhs: Array, penalty: Array, p: Array, enough: float
+    design: HashDesign,
+    D: Array,
+    squares: Array,
+    rhs: Array,
+    penalty: Array,
+    p: Array,
+    enough: float,
 ) -> int:
     """Coordinate descent from p, in place, until ``|change of p_x| ||A_x||`` is `enough`; sweeps.
 
@@ -308,12 +314,12 @@ def _descend(
     pull = np.zeros((len(weights), design.n_cells + 1))
     flat = rhs - design.times(p) - design.slope * design.background * total
     pull[:, :-1] = flat.reshape(weights.shape) * weights
-    sums, squares = np.array([total, pull.sum()]), design.normal_diagonal(D)
+    sums, each = np.array([total, pull.sum()]), weights[:, 0].copy()
     cells = np.ascontiguousarray(design.cells.transpose(1, 0, 2))
     columns = np.stack([design.owners(D), squares, penalty], axis=1)
     shared = float(design.slope), float(design.background), float(D.sum())
     for n in range(1, _SWEEPS + 1):
-        if sweep(cells, weights[:, 0].copy(), columns, shared, pull, sums, p) <= enough:
+        if sweep(cells, each, columns, shared, pull, sums, p) <= enough:
             return n
     face = np.flatnonzero(p)
     own, start, t = design.take(face), p[face], 1.0

@@ -2,8 +2,8 @@
 
 The likelihood is not concave in frequencies and parameters together, and may have several maxima:
 those in [0, 1] are looked for from many starts. It can be continued beyond, as far as every report
-stays possible; where its maximum is inside it is the same, and outside its distances keep the law
-that they have inside.
+stays possible. A maximum inside is unchanged; of one outside, likelihood ratios keep the law that
+they have inside.
 """
 
 from __future__ import annotations

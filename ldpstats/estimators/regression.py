@@ -479,8 +479,6 @@ def _uphill(curved: Array, g: Array) -> Array | None:
 # -- Least squares, and covariances of it that hold whatever the variances of the rows ------------
 
 
-Codes = npt.NDArray[np.int64]
-
 COVARIANCES = ("nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster")
 _ALONE = 1e-10  # one minus the leverage of a row that alone determines a coefficient
 

@@ -43,7 +43,7 @@ def profile_intervals(
 
     usual = float(-ndtri(alpha / 2.0))
     step = np.clip(np.where(spread > 1e-9, usual * spread, 0.1), 0.01, 0.5)
-    higher = [top]  # points met, which may be so
+    higher = [top]  # points met, of which one may be
 
     def limit(j: int, inner: float, edge: float, root: float, near: Array) -> float:
         """Where the root of the fall of entry j, from `inner` on, is this; or the edge."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BufferedReader, RawIOBase, TextIOWrapper
 from itertools import islice
+from operator import eq, gt, lt
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,9 @@ _PIECE = 1 << 13
 _LONGEST = 1 << 24  # bytes of a line
 
 _FORMATS = (".csv", ".csv.gz", ".parquet")
+
+# comparisons of cells, which conditions are made of
+SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {"==": eq, "<": lt, ">": gt}
 
 
 def file_format(path: FilePath) -> str:

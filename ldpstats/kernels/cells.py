@@ -363,7 +363,7 @@ def two_bit_gram(packed: Any, weights: Any, cells: Any, m: int, both: Any, cross
                 one[j] += shares[j]
 
 
-# -- Coordinate descent; the plain numpy twin is `ldpstats.estimators.constrained.sweep` -----------
+# -- Coordinate descent for `ldpstats.estimators.constrained` -------------------------------------
 
 
 @compiled

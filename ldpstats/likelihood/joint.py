@@ -534,7 +534,7 @@ class JointRows(Rows):
     def mix_each(self, p: Array) -> Array:
         if not self.is_table:
             return super().mix_each(p)
-        return along(p.T, self._matrices)[self._table].T
+        return along(p.T, self._joined)[self._table].T
 
     def adjoint_each(self, v: Array) -> Array:
         if not self.is_table:
@@ -542,11 +542,11 @@ class JointRows(Rows):
         size = prod(self.extent)
         places = self._table + size * np.arange(len(v))[:, None]
         tables = np.bincount(places.ravel(), v.ravel(), len(v) * size).reshape(len(v), -1)
-        return along(tables.T, map(np.transpose, self._matrices)).T
+        return along(tables.T, map(np.transpose, self._joined)).T
 
     def adjoints(self, v: Array) -> tuple[Array, Array]:
         if self.is_table:
-            squares = map(np.transpose, map(np.square, self._matrices))
+            squares = map(np.transpose, map(np.square, self._joined))
             return self.adjoint(v), along(self._tally(v), squares)
         first, second = np.zeros((2, *self._half_sizes))
         for part, left, right in self._halves():

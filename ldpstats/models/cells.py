@@ -2,7 +2,7 @@
 
 The log-likelihood is ``sum_i w_i log (L_i p(theta))``: L_i the likelihood of what was collected of
 a respondent, one for what was not asked, p a law of `ldpstats.cells`. It is not concave but for the
-saturated law: the best of several starts is taken, and how many maxima there are is said. Standard
+saturated law: the best of several starts is taken, and the number of maxima is reported. Standard
 errors are those of the observed information, or a sandwich of the scores. Intervals are profiles:
 of a function g of the parameters, the maximum under g = t is found in coordinates in which the
 information is the identity, and t from the signed root of twice the fall, which is nearly linear in
@@ -119,6 +119,7 @@ _MANY = 100  # parameters above which scores stand in for second derivatives
 _MOST_PROFILES = 60  # parameters up to which intervals are profiles by default
 _EACH = 25  # respondents for each pair of reports that is compared with the law
 _MOST_REPORTS = 64  # different ones of a question, up to which pairs are compared with the law
+_TOGETHER = 1 << 14  # reports whose scores are computed at a time
 
 
 # -- What was collected ----------------------------------------------------------------------------
@@ -301,12 +302,12 @@ class CellModel:
     Parameters
     ----------
     data : Survey, JointCounts, or sequence of Reports or of pairs (Reports, mask)
-        Of a survey the questions `names`, by default all private ones, as `Survey.cells` has them.
-        Of reports one element a question, or a mapping of their names to them; row i of all of
-        them is one respondent. Of a pair the mask, bool of shape (N,), says which of the N
-        respondents have a report: those who were not asked, or did not answer, count with all else
-        that they said. A question that groups of respondents answered by different mechanisms is a
-        list of pairs. Unknown parameters of devices are estimated with the structure.
+        A survey, of which the questions `names` are used, by default all private ones, as in
+        `Survey.cells`; or reports, one element for each question, or a mapping from names to these.
+        Row i of all questions is the same respondent. In a pair the mask, bool of shape (N,), marks
+        which of the N respondents have a report: those who were not asked, or did not answer,
+        contribute their other answers. A question that groups of respondents answered by different
+        mechanisms is a list of pairs. Unknown parameters of devices are estimated as well.
     structure : Structure
         What `ldpstats.cells` makes: saturated(), loglinear("a*b + c"), latent_class(2), rasch(),
         two_parameter(), function(...).
@@ -341,7 +342,8 @@ class CellModel:
     >>> model.fit().params.round(2).to_dict()["class 1"]
     0.61
 
-    The old answer by a coin more often; an anchor, which is true of nobody, tells how often:
+    Older respondents answer at random more often; an anchor item, which is true of nobody, shows
+    how often:
 
     >>> from ldpstats.devices import flip, truth, unknown
     >>> coin = flip(0.5).when({"heads": "yes", "tails": "no"})
@@ -606,9 +608,9 @@ class CellModel:
         rng : numpy.random.Generator, optional
             Draws the starts; a fixed one by default.
         unidentified : {"raise", "keep"}
-            What to do where other values of some parameters give the same law of the reports:
-            refuse, or estimate; such parameters have no standard errors then, but what the reports
-            do determine has: see `margin` and `effect`.
+            What to do where some parameters are not identified by the reports: raise an error, or
+            estimate. Such parameters then have no standard errors; margins and effects that are
+            identified have them, see `margin` and `effect`.
 
         Raises
         ------
@@ -701,7 +703,7 @@ class CellModel:
                 step = axes @ ((axes.T @ slope) / np.maximum(-size, 1e-8 * np.abs(size).max()))
                 gain = float(slope @ step) / 2.0
                 if gain < (1e-10 if theta.size <= _MANY else 1e-5):
-                    if size.max() < -1e-6 * np.abs(size).max():  # digits that no value tells
+                    if size.max() < -1e-6 * np.abs(size).max():  # digits that values do not show
                         theta = theta + step
                         value = self.evaluate(theta)[0]
                     break
@@ -1319,19 +1321,35 @@ class CellResults(Stored, WaldResults):
             asked += [
                 tuple(zip(some, y, strict=True)) for y in product(*(free[j].tolist() for j in some))
             ]
-        gaps, slopes = [], []
-        for feature in asked:
-            there = np.all([kinds[:, j] == groups[j][y] for j, y in feature], axis=0)
-            seen = np.all([at[:, j] == y for j, y in feature], axis=0)
-            index = np.tile([len(W) - 1 for W in reports.W], (len(n) if reports.z.size else 1, 1))
-            for j, y in feature:
-                index[:, j] = y
-            those = replace(reports, index=index, n=n[: len(index)], z=reports.z[: len(index)])
-            law = self.law.mix(those, self.theta)
-            if float((n * law) @ there) >= 5.0:
-                gaps.append(there * (seen - law))
-                slope = law[:, None] * self.law.scores(those, self.theta)
-                slopes.append((n * there) @ np.broadcast_to(slope, (len(n), slope.shape[1])))
+        gaps, slopes, none = [], [], [len(W) - 1 for W in reports.W]
+        rows = len(n) if reports.z.size else 1  # of covariates
+
+        def alone(features: Sequence[Any]) -> CellReports:
+            """These reports and no others, for every value of the covariates."""
+            index = np.tile(none, (len(features), rows, 1))
+            for own, feature in zip(index, features, strict=True):
+                for j, y in feature:
+                    own[:, j] = y
+            z = np.tile(reports.z[:rows], (len(features), 1))
+            return replace(reports, index=index.reshape(-1, J), n=np.ones(len(z)), z=z)
+
+        step = max(1, _TOGETHER // rows)
+        for start in range(0, len(asked), step):
+            block, kept = asked[start : start + step], []
+            laws = self.law.mix(alone(block), self.theta).reshape(-1, rows)
+            for feature, law in zip(block, laws, strict=True):
+                there = np.all([kinds[:, j] == groups[j][y] for j, y in feature], axis=0)
+                seen = np.all([at[:, j] == y for j, y in feature], axis=0)
+                if float((n * law) @ there) >= 5.0:
+                    gaps.append(there * (seen - law))
+                    kept.append((feature, n * there, law))
+            if not kept:
+                continue
+            S = self.law.scores(alone([feature for feature, _, _ in kept]), self.theta)
+            for (_, weight, law), own in zip(
+                kept, S.reshape(-1, rows, self.theta.size), strict=True
+            ):
+                slopes.append(weight @ np.broadcast_to(law[:, None] * own, (len(n), own.shape[1])))
         if len(gaps) > self.nobs / _EACH:
             raise NotAvailable(
                 f"{len(gaps)} pairs of reports are too many to compare for {self.nobs} respondents"

@@ -199,8 +199,8 @@ class AssociationMatrix(Stored):
         p-values of independence, and as Holm adjusts them for all pairs tested; nan on the
         diagonal.
     nobs : DataFrame of int, shape (d, d)
-        Respondents whom a pair rests on: those with both answers and, of a survey with ``ask=``,
-        those who were asked one of the two (``matrix["job", "late"].answered`` tells them apart).
+        Respondents used for a pair: those with both answers and, in a survey with ``ask=``, those
+        who were asked one of the two (``matrix["job", "late"].answered`` counts them apart).
         On the diagonal those with an answer.
     names, sources : tuple of str
         Names of the variables and their mechanisms.

@@ -118,10 +118,10 @@ def design_channel(
     is linear in the weights of the rays, so the best channel is a convex programme (Kairouz, Oh
     and Viswanath 2016 for linear losses). Its dual gives the bound, which is checked against all
     rays. Categories that are alike are treated as one group, so that k = 1000 under a uniform prior
-    takes no longer than k = 10; otherwise all rays are listed, which goes up to k = 12 (of limits
-    of pairs up to k = 10, if most do not follow from others). Beyond, the design is the best
-    mechanism that has a name, the bound that of a coarser problem, and the gap larger. Little is
-    lost: in 6,595 designs for k = 3 to 8, epsilon .5 to 3 and priors drawn evenly from all, the
+    takes no longer than k = 10; otherwise all rays are listed, which goes up to k = 12 (with a
+    limit for each pair, up to k = 10 unless most of them follow from others). Beyond, the design is
+    the best named mechanism, the bound is that of a coarser problem, and the gap is larger. Little
+    is lost: in 6,595 designs for k = 3 to 8, epsilon .5 to 3 and priors drawn evenly from all, the
     best named mechanism needs 1.005 times the respondents of the certified best channel on average,
     at most 1.03 times in 95 % of them and 1.11 times in all (1.015, 1.06 and 1.14 for priors as
     uneven as Dirichlet(1/2)).
@@ -695,13 +695,13 @@ def _goal(loss: Any, priors: Array, labels: pd.Index[Any]) -> Goal:
         one_of("loss", loss, _NAMES)
     if isinstance(loss, str) and loss in _NAMES and loss not in labels:
         return Goal(str.__str__(loss), priors)
-    several = list(loss) if isinstance(loss, list | tuple) else [loss]
+    several: Any = list(loss) if isinstance(loss, list | tuple) else [loss]
     text = bool(several) and all(isinstance(one, str) for one in several)
     if not text:
         if not isinstance(loss, list | tuple | np.ndarray | Mapping | pd.Series):
             raise InvalidArgument("loss", loss, _LOSS)
         rows = [align("loss", one, labels, absent=0.0) for one in several]
-        several = as_array("loss", rows if len(rows) != 1 else rows[0], _LOSS)  # type: ignore[assignment]
+        several = as_array("loss", rows if len(rows) != 1 else rows[0], _LOSS)
     try:
         contrasts = linear_hypothesis(several, labels)[0]
     except InvalidArgument as error:

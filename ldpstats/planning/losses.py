@@ -127,37 +127,39 @@ LOSSES = ("l1", "l2")
 # -- Losses at a given p, and their maxima over p -------------------------------------------------
 
 
-_ABSENT: Any = object()  # noise, or categories that are not sensitive: there are none
+# The sample frequencies are uRR without a sensitive category, whatever epsilon is; k-RR and
+# k-RAPPOR are uRR and uRAP where all are sensitive
+_ALL: Any = object()
 
 
 def nonprivate_l2(p: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
     """Expected squared l2 loss of the sample frequencies, (1 - sum p^2) / n (KBR16 section E.1)."""
-    return _at("urr", "l2", p, (), _ABSENT, n)
+    return _at("urr", "l2", p, (), 1.0, n)
 
 
 def nonprivate_l1(p: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
     """Asymptotic expected l1 loss of the sample frequencies (KBR16 section E.1)."""
-    return _at("urr", "l1", p, (), _ABSENT, n)
+    return _at("urr", "l1", p, (), 1.0, n)
 
 
 def nonprivate_worst_l2(k: int, n: npt.ArrayLike) -> Loss:
     """Largest `nonprivate_l2` over p: (1 - 1/k) / n, at the uniform p (KBR16 eq. 22)."""
-    return _largest("urr", "l2", k, 0, _ABSENT, n)
+    return _largest("urr", "l2", k, 0, 1.0, n)
 
 
 def nonprivate_worst_l1(k: int, n: npt.ArrayLike) -> Loss:
     """Largest `nonprivate_l1` over p: sqrt(2 (k-1) / (pi n)), at the uniform p (KBR16 eq. 23)."""
-    return _largest("urr", "l1", k, 0, _ABSENT, n)
+    return _largest("urr", "l1", k, 0, 1.0, n)
 
 
 def krr_l2(p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
     """Expected squared l2 loss under k-RR, exact for every n (KBR16 Proposition 3)."""
-    return _at("urr", "l2", p, _ABSENT, epsilon, n)
+    return _at("urr", "l2", p, _ALL, epsilon, n)
 
 
 def krr_l1(p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
     """Asymptotic expected l1 loss under k-RR (KBR16 Proposition 3)."""
-    return _at("urr", "l1", p, _ABSENT, epsilon, n)
+    return _at("urr", "l1", p, _ALL, epsilon, n)
 
 
 def krr_worst_l2(k: int, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
@@ -174,14 +176,14 @@ def krappor_l2(
     p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
 ) -> Loss:
     """Expected squared l2 loss under k-RAPPOR, exact for every n (KBR16 Proposition 4)."""
-    return _at("urap", "l2", p, _ABSENT, epsilon, n, theta)
+    return _at("urap", "l2", p, _ALL, epsilon, n, theta)
 
 
 def krappor_l1(
     p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike, theta: float | None = None
 ) -> Loss:
     """Asymptotic expected l1 loss under k-RAPPOR (KBR16 Proposition 4)."""
-    return _at("urap", "l1", p, _ABSENT, epsilon, n, theta)
+    return _at("urap", "l1", p, _ALL, epsilon, n, theta)
 
 
 def krappor_worst_l2(
@@ -257,24 +259,23 @@ def urap_worst_l1(
 def _at(
     mechanism: str, loss: str, p: Any, sensitive: Any, epsilon: Any, n: Any, theta: Any = None
 ) -> Loss:
-    """Loss of uRR or uRAP at p; without noise, or with sensitive categories alone, too."""
+    """Loss of uRR or uRAP at p."""
     law = probabilities(p)
-    mask = np.ones(law.size, dtype=bool) if sensitive is _ABSENT else _mask(sensitive, law.size)
+    mask = np.ones(law.size, dtype=bool) if sensitive is _ALL else _mask(sensitive, law.size)
     if mechanism == "urap":
         eps, respondents = setting(epsilon, n)
-        return urap_rates(mask, eps, theta).loss(law, respondents, loss)
-    odds, respondents = _odds(mask, epsilon, n)
-    return urr_rates(odds).loss(law, respondents, loss)
+        rates = urap_rates(mask, eps, theta)
+    else:
+        odds, respondents = _odds(mask, epsilon, n)
+        rates = urr_rates(odds)
+    return rates.loss(law, respondents, loss)
 
 
 def _largest(
     mechanism: str, loss: str, k: Any, n_sensitive: Any, epsilon: Any, n: Any, theta: Any = None
 ) -> Loss:
     """The largest loss of uRR or uRAP over all p."""
-    copies = kinds(k, n_sensitive)
-    eps, respondents = (
-        (np.ones(()), respondents_of(n)) if epsilon is _ABSENT else setting(epsilon, n)
-    )
+    copies, (eps, respondents) = kinds(k, n_sensitive), setting(epsilon, n)
     return worst_rates(mechanism, copies, eps, theta).loss(None, respondents, loss, copies)
 
 
@@ -301,8 +302,6 @@ def _mask(sensitive: Any, k: int) -> Array:
 
 def _odds(mask: Array, epsilon: Any, n: npt.ArrayLike) -> tuple[Array, Array]:
     """1 / (e^epsilon - 1) of sensitive categories and 0 of others, shape (..., k); and n."""
-    if epsilon is _ABSENT:
-        return np.zeros(mask.size), respondents_of(n)
     if not isinstance(epsilon, Mapping):
         eps, respondents = setting(epsilon, n)
         return mask / np.expm1(eps)[..., None], respondents

@@ -814,7 +814,7 @@ def _nats(name: str, value: object, remedy: str = _NUMBER) -> float:
 
 
 def _positive(name: str, value: object, remedy: str) -> float:
-    number = _nats(name, value, remedy)
+    number = real_number(name, value, remedy)
     if not 0.0 < number < np.inf:
         raise InvalidArgument(name, value, remedy)
     return number

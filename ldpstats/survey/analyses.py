@@ -302,8 +302,8 @@ def joint(held: Held, names: Sequence[str]) -> JointCounts:
 def joint_groups(held: Held, names: Sequence[str]) -> list[JointCounts]:
     """The respondents who answered all questions, then those asked some, by what they answered.
 
-    The latter are those of full sheets: in others, and in public columns, a missing answer may have
-    to do with what it would have been.
+    Only full sheets count as asked some: elsewhere, and in public columns, an answer may be missing
+    because of what it is.
     """
     sheet = held.questionnaire
     public = [name for name in names if name not in sheet.private]
@@ -313,7 +313,7 @@ def joint_groups(held: Held, names: Sequence[str]) -> list[JointCounts]:
     partial = held.is_full & (held.answered(public) == len(public)) & (some > 0)
     partial &= some < len(names)
     found = [joint(held.chosen(~partial), names)]
-    if not found[0].nobs:  # nobody tells how the answers go together
+    if not found[0].nobs:  # without them nothing is known of the association
         return [joint(held, names)]
     cells, n = _cells(held.chosen(partial), names)
     cells.prepare(names)

@@ -25,8 +25,9 @@ import numpy as np
 import pandas as pd
 
 from ldpstats.arguments import nearest_label
-from ldpstats.engines.query import SIGNS, compared, known
+from ldpstats.engines.query import compared, known
 from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
+from ldpstats.io.tables import SIGNS
 from ldpstats.survey.tables import DATE, Column
 
 MOST_CHARACTERS, MOST_DIGITS, MOST_NESTED = 10_000, 40, 50
@@ -109,10 +110,14 @@ _END = "here the condition should end, or go on with 'and' or 'or'"
 _ALONE = "a value alone is no condition: compare a column with it"
 _LISTED = "a value is missing here: a number, true, false, or text in quotes"
 # words, in lower case, where a condition should end
-_INSTEAD = {word: f"write {word!r} in lower case" for word in _KEYWORDS}
-_INSTEAD["("] = "functions and methods are not part of a condition: compute a column first"
-for _word in ("between", "like"):
-    _INSTEAD[_word] = f"{_word!r} is not known here; write 18 <= age <= 64, or a list after 'in'"
+_INSTEAD = {
+    **{word: f"write {word!r} in lower case" for word in _KEYWORDS},
+    **{
+        word: f"{word!r} is not known here; write 18 <= age <= 64, or a list after 'in'"
+        for word in ("between", "like")
+    },
+    "(": "functions and methods are not part of a condition: compute a column first",
+}
 
 
 def is_mask(given: object) -> bool:

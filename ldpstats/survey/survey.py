@@ -906,14 +906,14 @@ class Survey:
     ) -> AssociationResults | WeightedTable:
         """Joint distribution of the true answers to two or more questions.
 
-        Respondents whom ``ask=`` did not ask all of the questions enter with those that they were
-        asked: the likelihood is that of all these answers, `answered` and the summary count them.
-        These are respondents who answered as many private questions as were drawn. Others who lack
-        an answer may have refused it because of what it is: they are left out, `n_missing` counts
-        them, and the summary says so. (That those who remain refused no other question is taken to
-        say nothing of their answers.) With a design, over candidates without ``other=True`` and of
-        matched waves all are left out who lack an answer. `cells` uses whatever they did answer,
-        and has laws with fewer parameters.
+        Respondents whom ``ask=`` asked only some of the questions contribute the answers that they
+        gave: the likelihood is that of all these answers, and `answered` and the summary count
+        them. They are recognised by a full sheet, with as many private answers as were drawn. Other
+        respondents without one of the answers may have refused it because of what it is: they are
+        left out, `n_missing` counts them, and the summary says so. (The estimate assumes that
+        whether a sheet is full does not depend on these answers.) With a design, over candidates
+        without ``other=True`` and of matched waves, everybody without one of the answers is left
+        out. `cells` uses every answer, and offers laws with fewer parameters.
 
         Parameters
         ----------
@@ -1278,15 +1278,16 @@ class Survey:
                 )
 
     def _nobody(self, names: Sequence[str]) -> InvalidArgument:
-        """The error where nobody answered all of these questions, and why nobody can have."""
+        """The error that nobody answered all of these questions, and the reason if `ask` is one."""
         ask, what = self.questionnaire.ask, "both" if len(names) == 2 else "all of them"
         private = [name for name in names if name in self.questionnaire.private]
         remedy = f"nobody of {len(self)} answered {what}"
         if ask is not None and len(private) > ask:
             remedy += (
                 f" (ask={ask}: nobody was asked {len(private)} private questions): associate "
-                "fewer; survey.cells(names, ldpstats.cells.latent_class(2)) needs nobody who did, "
-                "and ldpstats.cells.saturated() has what is known without assumptions"
+                "fewer, or fit survey.cells(names, ldpstats.cells.latent_class(2)), which needs no "
+                "such respondent; ldpstats.cells.saturated() shows what is known without "
+                "assumptions"
             )
         return InvalidArgument("names", names, remedy)
 

@@ -16,9 +16,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, did_you_mean, listed
-from ldpstats.engines.query import SIGNS
 from ldpstats.errors import HIDDEN, InvalidArgument
-from ldpstats.io.tables import columns_shown
+from ldpstats.io.tables import SIGNS, columns_shown
 from ldpstats.labels import as_series, missing_entries, written_as
 from ldpstats.reports.layout import check_fingerprints, in_pandas, is_of_bytes, plain_bytes
 

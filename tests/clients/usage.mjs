@@ -43,7 +43,7 @@ assert.deepEqual([client.asked, client.secret], [null, null]);
 assert.throws(() => (client.made = 0), TypeError);
 assert.equal(JSON.stringify(client), "{}");
 
-// answers that are none
+// invalid answers
 const open = () => new Client(sealed({ question: { ...question, draw: { kind: "same" } } }));
 for (const answer of [
   "secretive",

@@ -2,13 +2,13 @@
 An experiment with private outcomes
 ===================================
 
-Half of the people were drawn to get a treatment, which is public. What it changed they answer in
-private: two yes/no outcomes, each randomised.
+Half of the people were randomly assigned to a treatment, and the assignment is public. The outcomes
+are private: two yes/no questions, each answered by randomised response.
 """
 
 # %%
-# Of 4,000 employees half were promised anonymity by a letter. Afterwards all were asked whether
-# they reported a misdeed, and whether they know of one.
+# Half of 4,000 employees got a letter that promised anonymity. Afterwards all were asked whether
+# they know of a misdeed, and whether they reported one.
 
 import numpy as np
 import pandas as pd
@@ -32,20 +32,21 @@ results = survey.cells(["letter", "knows", "reported"], ldp.cells.saturated()).f
 results.effect(lambda p: p[1, :, 1].sum() / p[1].sum() - p[0, :, 1].sum() / p[0].sum())
 
 # %%
-# Only who knows of a misdeed can report it. The joint law of both outcomes has the effect among
-# those, who are the same in both arms if the letter tells nobody of misdeeds:
+# Only those who know of a misdeed can report one. The joint distribution of both outcomes gives the
+# effect among them; the arms are comparable if the letter makes nobody aware of a misdeed:
 
 results.effect(lambda p: p[1, 1, 1] / p[1, 1].sum() - p[0, 1, 1] / p[0, 1].sum())
 
 # %%
-# A covariate from before the experiment makes a regression of the outcome a little more precise.
-# The average over the people of what a logit says:
+# A covariate measured before the experiment makes the estimate a little more precise. The average
+# marginal effects of a logit:
 
 survey.regression("reported ~ letter + years").fit().get_margeff(dummy=True).summary_frame()
 
 # %%
 # **For your own data**, name the arm and the outcomes. Weights, strata and clusters are those of
-# the survey; with clusters, arms that were drawn by cluster have honest errors.
+# the survey; if whole clusters were assigned to an arm, name the clusters, and the standard errors
+# account for it.
 #
 # Reference: `ldpstats.Survey.cells`, `ldpstats.CellResults`, `ldpstats.Survey.regression`. Deeper:
 # the guide to :doc:`many questions </guide/many>`, and the article

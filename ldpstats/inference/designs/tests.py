@@ -240,7 +240,7 @@ def departures(totals: Totals, g: Array, G: Array, V: Array, n: float, nu: float
     """
     simple = G @ V @ G.T
     size = np.sqrt(np.maximum(np.diagonal(simple), 0.0))
-    size = np.where(size > 0.0, size, np.inf)  # of nobody nothing is said
+    size = np.where(size > 0.0, size, np.inf)  # one without variance has no weight
     L = metric(simple / np.outer(size, size), False) / size[:, None]
     m = len(totals.estimate)
     cells, persons = np.eye(m)[: len(V)], np.eye(m)[-1:].repeat(len(V), axis=0)

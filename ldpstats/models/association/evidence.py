@@ -12,10 +12,10 @@ observed information is correlated with the estimate, and intervals of empty cel
 the moments are of features that sum to one, if they can: the sums of others are noise, of rows and
 columns too, which conditionals divide by.
 
-Respondents who by design were asked some of the variables have a likelihood like others: what was
-not asked is as likely in every category. The unconstrained estimate takes their margins in by least
-squares (`PartialMoments`). Score tests are of those who were asked all, `Evidence.whole`: of two
-variables that are independent, others tell of the margins alone.
+Respondents who by design were asked only some of the variables enter the likelihood like others:
+the report on what was not asked is equally likely in every category. The unconstrained estimate
+uses their margins by least squares (`PartialMoments`). Score tests rest on those who were asked
+all, `Evidence.whole`: under independence the others are informative about the margins alone.
 
 Two variables are independent given a third if ``p_ijk = p_i.k p_.jk / p_..k``. The covariance under
 the hypothesis is that at this table of the estimate, projected onto the simplex: with the law of
@@ -277,7 +277,7 @@ class Evidence:
         return JointMoments(strata, self.names, self.nobs, self.is_complete)
 
     def _with_partial(self, whole: JointMoments) -> JointMoments:
-        """These moments, with partial answers as far as they tell their variance."""
+        """These moments, with partial answers where their variance can be estimated."""
         used: list[JointMoments] = []
         for part in self.parts[1:] if whole.k <= LARGEST_INFORMATION else ():
             problem = part.dual_moments

@@ -224,7 +224,7 @@ def prepared(
 ) -> tuple[list[Reports], VariableSpec]:
     """The reports of one variable, lumped where that is asked for, and what is estimated of it.
 
-    The report of a person who was not asked is as likely in every category.
+    The report of a person who was not asked is equally likely in every category.
     """
     silent = [says_nothing(part.mechanism) for part in parts]
     if 0 < sum(silent) < len(parts):
@@ -296,7 +296,7 @@ def says_nothing(mechanism: Any) -> bool:
     return not (mechanism.n_bits or mechanism.n_cohorts) and mechanism.n_outputs == 1
 
 
-# the device of persons who are not asked; what it protects are the categories of those who are
+# the device of persons who are not asked; it is given the categories of those who are
 UNASKED = CustomMechanism(np.ones((2, 1)), outputs=["not asked"])
 
 

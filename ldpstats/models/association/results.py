@@ -372,8 +372,8 @@ class AssociationResults(TableResults):
         Respondents whose reports the estimate rests on, and those who were left out because a
         report was missing.
     answered : tuple of pairs (tuple of str, int), or None
-        Where some were not asked all of the questions: variables, and how many respondents answered
-        these and no others, those who answered all first.
+        Where some were not asked all of the questions: sets of variables, each with the number of
+        respondents who answered exactly these; those who answered all come first.
     lacking : tuple of int
         How many respondents lacked each variable; empty where nobody did or that is not known.
     epsilon : float

@@ -258,7 +258,7 @@ CASES = {
 }
 
 
-def said_of(results, P):
+def said_of(results):
     """Estimates, ends of intervals and tests of a 2 x 2 table."""
     ratio = results.odds_ratio(results.labels[0], results.labels[1])
     return {
@@ -279,8 +279,8 @@ def test_all_answers_tell_more_and_intervals_cover(case):
 
     def survey(_):
         tables = groups(P, (warner, warner), 12_000, rng)
-        found = said_of(ldp.AssociationModel(tables).fit(), P)
-        alone = said_of(ldp.AssociationModel(tables[0]).fit(), P)
+        found = said_of(ldp.AssociationModel(tables).fit())
+        alone = said_of(ldp.AssociationModel(tables[0]).fit())
         return found | {f"{name} of pairs": value for name, value in alone.items()}
 
     said = repeat(R, survey)
@@ -305,7 +305,7 @@ def test_answers_that_depend_on_who_was_asked_mislead():
 
     def survey(_):
         tables = groups(P, (warner, warner), 12_000, rng, other)
-        return said_of(ldp.AssociationModel(tables).fit(), P)
+        return said_of(ldp.AssociationModel(tables).fit())
 
     covered = coverage(repeat(R, survey)["ends"], P.ravel())
     assert covered[0] < 1 - ALPHA - 10 * error(ALPHA, R)
