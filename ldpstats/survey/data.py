@@ -218,7 +218,7 @@ class Held(ABC):
         for name in self.public_columns:
             with suppress(InvalidArgument, OverflowError):  # of values that it may not ask for
                 column = self.public(name)
-                if column.kind == "number" and column.ordered is None:  # whole beside missing ones
+                if column.ordered is None:  # whole numbers stay whole beside missing ones
                     values = pyarrow.array(column.values)
                     cells = values.take(pyarrow.array(column.codes, mask=column.missing))
                 else:
@@ -404,7 +404,8 @@ def check_expression(expression: Any, public: Any) -> None:
     try:
         kinds = list(public.select(expression).collect_schema().values())
     except ColumnNotFoundError:
-        remedy = f"names a column that is not public; they are {columns_shown(public.columns)}"
+        remedy = "names a column that is not public, or holds neither text, numbers of 64 bits, "
+        remedy += f"booleans nor dates; it may name {columns_shown(public.columns)}"
         raise InvalidArgument("where", expression, remedy) from None
     if kinds != [narwhals.Boolean]:
         raise InvalidArgument("where", expression, "must be true or false in each row")
@@ -862,10 +863,10 @@ def identifiers(held: Held, id: str) -> tuple[pd.Index[Any], str]:
     column = held.public(id)
     times = np.bincount(column.codes[~column.missing], minlength=len(column.values))
     often = int(np.argmax(times > 1)) if times.size else 0
-    most = (column.values[often], int(times[often])) if times.size else (None, 0)
+    most = (column.values.tolist()[often], int(times[often])) if times.size else (None, 0)
     refuse_identifiers(id, len(held), int(column.missing.sum()), *most)
     keys: pd.Index[Any] = pd.Index(column.values[column.codes].tolist(), dtype=object)
-    return keys, column.what
+    return keys, replace(column, ordered=None).what  # of categories what they hold
 
 
 # -- Tables in CSV files, read by column when a column is first needed ----------------------------
@@ -936,9 +937,8 @@ class Csv(Table):
             return column
         values: Any
         if all(_WHOLE.fullmatch(text) for text in filled):
-            short = max(map(len, filled)) <= 18  # longer ones, such as identifiers, stay exact too
-            whole = [int(text) if text else None for text in texts]
-            values = pd.array(whole, dtype="Int64") if short else np.array(whole, dtype=object)
+            exact: Any = "Int64" if max(map(len, filled)) <= 18 else object  # identifiers perhaps
+            values = pd.array([int(text) if text else None for text in texts], dtype=exact)
         elif all(_NUMBER.fullmatch(text) for text in filled):
             values = np.array([float(text or "nan") for text in texts])
         elif all(text.lower() in _TRUTH for text in filled):

@@ -379,13 +379,22 @@ def test_whole_numbers_of_any_length_are_exact(tmp_path):
         assert survey.where(f"id > {2**64}").reports("ill", id="row").ids.tolist() == [1, 2]
         with pytest.raises(InvalidArgument, match="beyond 64 bits"):
             survey.regression("ill ~ id")
+    frame["id"] = [10**400, np.int64(1), np.uint64(2)]
+    survey = ldp.Survey(frame, {"ill": yes})
+    groups = survey.frequencies("ill", by="id").params.index.unique(level=0)
+    assert groups.tolist() == [1, 2, 10**400]
+    with pytest.raises(InvalidArgument, match=r"numbers of 64 bits.*may name 'row'"):
+        survey.where(nw.col("id") > 1)
+    frame["id"] = [10**400, 0.5, 1.0]
+    with pytest.raises(InvalidArgument, match="more than 308 digits"):
+        ldp.Survey(frame, {"ill": yes}).where("id > 1")
 
 
 def test_an_expression_that_cannot_be_evaluated_is_named():
     frame = pd.DataFrame({"ill": ["no", "yes"], "age": [17, 40]})
     survey = ldp.Survey(frame, {"ill": ldp.Warner(epsilon=1.0)})
     for expression in (nw.col("age") == "old", nw.col("age") > 2**70):
-        with pytest.raises(InvalidArgument, match="where=.*age.*stopped"):
+        with pytest.raises(InvalidArgument, match=r"where=.*age.*stopped"):
             survey.where(expression)
 
 
