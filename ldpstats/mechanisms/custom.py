@@ -8,7 +8,7 @@ labels out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from itertools import product as combinations
 from types import MappingProxyType
@@ -393,7 +393,7 @@ class CustomMechanism(Enumerated):
     sensitive: Any = None
     description: str | None = None
     permanent: str | None = None
-    steps: Any = None
+    steps: Any = field(default=None, repr=False)
     _unwritten = dict.fromkeys(("sensitive", *_UNMARKED, "steps"))
     _channel: ClassVar[Dense]  # as a field it would be part of the specification
 

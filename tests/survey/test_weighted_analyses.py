@@ -164,7 +164,6 @@ def test_what_has_no_weighted_form():
     for asked, error, words, how in (
         ({"a": KRR, "b": other}, ldp.MechanismMismatch, "one mechanism", {}),
         ({"a": KRR, "b": KRR}, ldp.NotAvailable, "'inversion'", {"method": "mle"}),
-        ({"a": KRR, "b": KRR}, ldp.NotAvailable, "memoised=True", {"memoised": True}),
         (dict.fromkeys("ab", KRR >> KRR), ldp.NotAvailable, "memoised=False", {}),
     ):
         with pytest.raises(error, match=words):
