@@ -248,8 +248,11 @@ class Enumerated(Mechanism):
         >>> twice = ldp.KRR(2, epsilon=2.0) >> ldp.KRR(2, epsilon=2.0)
         >>> law = twice.joint_law(2)
         >>> law.matrix().round(3)
-              0, 0   0, 1   1, 0   1, 1
+               0, 0   0, 1   1, 0   1, 1
         0, 0  0.685  0.105  0.105  0.105
+        0, 1  0.166  0.624  0.044  0.166
+        1, 0  0.166  0.044  0.624  0.166
+        1, 1  0.105  0.105  0.105  0.685
         """
         return Panel.of([self] * waves if isinstance(waves, int) else waves)
 
@@ -793,7 +796,7 @@ class Panel(Product):
     >>> ldp.FrequencyModel(panel.privatize(paths, rng)).fit().params.round(1).to_dict()
     {'no, no': 0.6, 'no, yes': 0.1, 'yes, no': 0.0, 'yes, yes': 0.3}
     >>> round(panel.epsilon_of(1), 3), round(panel.epsilon, 3)
-    (1.643, 2.655)
+    (1.876, 2.65)
     """
 
     @classmethod

@@ -172,7 +172,7 @@ def change(
     >>> twice = krr >> krr
     >>> waves = [ldp.Reports(codes * 50, twice) for codes in ([0, 0, 1, 1, 0], [0, 1, 1, 1, 0])]
     >>> ldp.change(*waves, memoised=True).linear_params.round(3).tolist()
-    [-0.245, 0.245]
+    [-0.244, 0.244]
     """
     parts = first, second
     counts, alone = together(parts), tuple[Reports, ...]()

@@ -19,7 +19,7 @@ from ldpstats.arguments import boolean, listed
 from ldpstats.cells import Structure
 from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
-from ldpstats.mechanisms import PUM, Mechanism
+from ldpstats.mechanisms import PUM, Mechanism, Panel, product
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.cells import CellModel, formulas_of
@@ -1080,6 +1080,70 @@ class Survey:
             parameters=parameters,
         )
 
+    def paths(self, names: Sequence[str], name: str, memoised: bool | None = None) -> Survey:
+        """The survey with the waves of one question as one, whose answers are paths.
+
+        All that is done with one question is then done with paths: frequencies by groups, with
+        weights, strata and clusters, means of scores and tests of sums of paths, regressions. A
+        person without a report in some wave has no path; `cells` uses such persons, too.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The question in each wave, in order (see `matched`), over the same categories.
+        name : str
+            What the question of paths is called; "no, yes" is the path from no to yes.
+        memoised : bool, optional
+            True: devices kept their response to each answer (`Mechanism.joint_law`). False: they
+            drew each report afresh. By default waves that may share responses are refused.
+
+        Returns
+        -------
+        Survey
+            In memory, with the public columns of this one and its design.
+
+        Raises
+        ------
+        NotAvailable
+            For reports that cannot be listed, too many paths, and a part of a sample with a design.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill_1": ["no", "yes"] * 50, "w": np.arange(100) % 3 + 1.0,
+        ...                       "ill_2": ["no", "yes", "yes", "yes"] * 25})
+        >>> asked = dict.fromkeys(("ill_1", "ill_2"), ldp.Warner(epsilon=2.0))
+        >>> paths = ldp.Survey(table, asked, weights="w").paths(["ill_1", "ill_2"], "ill")
+        >>> results = paths.frequencies("ill")
+        >>> moved = {"no, yes": 1, "yes, no": 1, "no, no": 0, "yes, yes": 0}
+        >>> results.mean(moved).round(2)[["estimate", "se"]].tolist()
+        [0.08, 0.07]
+        """
+        asked, name = self._different(listed("names", names, _QUESTIONS)), column_name("name", name)
+        keep = memoised is not None and boolean("memoised", memoised)
+        if not keep:
+            refuse_kept(self.data, asked, memoised, "paths")
+        if self.design is not None and self.data.rows is not None:
+            raise NotAvailable("paths of a domain: make them of the survey, and choose then")
+        public = [one for one in self.data.public_columns if one not in asked]
+        if name in public:
+            raise InvalidArgument("name", name, "is a public column: use another name")
+        rows = self.data.read([*asked, *public])
+        coded, waves = [rows.coded(question) for question in asked], []
+        there = np.all([one.present for one in coded], axis=0)
+        for one in coded:
+            parts = one.reports.mechanism.as_labels(one.reports[there[one.present]])
+            if len(parts) > 1:
+                raise NotAvailable(f"paths of {one.reports.mechanism}: its cohorts have laws each")
+            waves.append(parts[0][1])
+        made = [wave.mechanism for wave in waves]
+        panel = Panel.of(made) if keep else product(dict(zip(asked, made, strict=True)))
+        y = np.ravel_multi_index([wave.y for wave in waves], [one.n_outputs for one in made])
+        frame = pd.DataFrame({one: rows.public(one).plain() for one in public})
+        frame[name] = pd.Series(index=frame.index, dtype=object)
+        frame.loc[there, name] = panel.outputs.to_numpy(dtype=object)[y]
+        return replace(self, data=frame, questionnaire={name: panel}, table=None, engine=None)
+
     def change(
         self,
         first: str | Survey,
@@ -1098,8 +1162,8 @@ class Survey:
         waves that were `matched`, `lost` counts persons who were in one only. Of a survey with a
         design the weights are those of the table's rows, each a person with both waves; the
         `differences` of the results are the changes, whose standard errors know that they are of
-        the same persons. (Waves of independent samples are domains: ``frequencies(name,
-        by="wave")``.)
+        the same persons; turnover and moves with a design are sums of `paths`. (Waves of
+        independent samples are domains: ``frequencies(name, by="wave")``.)
 
         Parameters
         ----------
