@@ -1117,7 +1117,7 @@ class Survey:
         >>> results = paths.frequencies("ill")
         >>> moved = {"no, yes": 1, "yes, no": 1, "no, no": 0, "yes, yes": 0}
         >>> results.mean(moved).round(2)[["estimate", "se"]].tolist()
-        [0.08, 0.07]
+        [0.08, 0.08]
         """
         asked, name = self._different(listed("names", names, _QUESTIONS)), column_name("name", name)
         keep = memoised is not None and boolean("memoised", memoised)
