@@ -386,6 +386,7 @@ class RAPPOR(TwoResponses, HashedBits):
             For more than 8 bits that answers own in a cohort.
         """
         found, cells = [], self.cells(candidates)
+        assert reports.cohort is not None
         for c in np.unique(reports.cohort):
             rows, owned = np.flatnonzero(reports.cohort == c), self._owned(cells[c])
             bits = np.unpackbits(reports.y[rows], axis=1, count=self.n_bits, bitorder="little")

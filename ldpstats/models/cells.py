@@ -227,19 +227,19 @@ def _waves(
         combined = product(*([part.mechanism for part, _ in rows[j]] for j in places))
         listed = candidates.get(names[places[0]])
         epsilon.append(max(some[0].joint_epsilon(some, listed) for some in combined))
-        first: Any = None
+        begin: Any = None
         for j in places:
-            parts = []
+            labelled: list[Part] = []
             for part, there in rows[j]:
-                for own, labels in part.mechanism.as_labels(part, candidates.get(names[j])):
+                for at, labels in part.mechanism.as_labels(part, candidates.get(names[j])):
                     mask = there.copy()
-                    mask[there] = np.isin(np.arange(len(part)), own)
-                    parts.append((labels, mask))
-            made[j] = parts
-            for one, _ in parts:
-                steps = one.mechanism.steps
-                first = steps and steps[0] if first is None else first
-                if steps is None or steps[0].shape != first.shape or (steps[0] != first).any():
+                    mask[there] = np.isin(np.arange(len(part)), at)
+                    labelled.append((labels, mask))
+            made[j] = labelled
+            for labels, _ in labelled:
+                steps = labels.mechanism.steps
+                begin = steps[0] if begin is None and steps else begin
+                if not steps or steps[0].shape != begin.shape or (steps[0] != begin).any():
                     raise NotAvailable(
                         f"the waves of {names[j]!r} need one known response that devices keep: "
                         "make the mechanism as first >> second, in one cohort"
@@ -462,10 +462,11 @@ class CellModel:
                 remedy = f"is no unknown parameter of a device: {known}"
                 raise InvalidArgument("parameters", name, remedy)
         read = []
-        for j, (name, own, mechs) in enumerate(zip(self.names, rows, self.mechanisms, strict=True)):
+        each = zip(self.names, rows, self.mechanisms, strict=True)
+        for j, (name, parts, mechs) in enumerate(each):
             lacking = unknown if any(mech.unknown for mech in mechs) else ()
-            listed = None if j in inside else lists.get(name)
-            read.append(_seen(own, listed, lacking, j in inside))
+            asked = None if j in inside else lists.get(name)
+            read.append(_seen(parts, asked, lacking, j in inside))
         self._seen = [one for one, _, _ in read]
         masks = [np.any([there for _, there in own], axis=0) for own in got.rows]
         n = np.ones(len(masks[0]), dtype=np.int64) if got.n is None else np.asarray(got.n)

@@ -321,8 +321,9 @@ def _of_paths(
     labels = margins[0].categories
     fit, answered = FrequencyModel(groups, name=name).fit(method), None
     if any(map(len, alone)):
-        each = ((names, len(both[0])), *(((w,), len(p)) for w, p in zip(names, alone, strict=True)))
-        answered = tuple([one for one in each if one[1]])
+        sizes = [(names, len(both[0]))]
+        sizes += [((wave,), len(part)) for wave, part in zip(names, alone, strict=True)]
+        answered = tuple([one for one in sizes if one[1]])
     return AssociationResults(
         names=names,
         labels=(labels, labels),
@@ -771,8 +772,9 @@ class ChangeResults(Results):
         null = f"as many moved from each category to another as back, {' to '.join(self.waves)}"
         if not some.any():
             raise NotAvailable(f"nobody moved: the test that {null} has nothing to rest on")
-        V = Covariance.dense(V[some][:, some])
-        statistic, df = wald(np.eye(int(some.sum())), np.zeros(int(some.sum())), d[some], V)
+        m = int(some.sum())
+        law = Covariance.dense(V[some][:, some])
+        statistic, df = wald(np.eye(m), np.zeros(m), d[some], law)
         method = "Bowker test on the unconstrained estimate, covariance under the null"
         return TestResult.chi_square(null, statistic, df, method)
 

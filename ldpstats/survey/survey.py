@@ -1154,7 +1154,7 @@ class Survey:
         partial: bool = False,
         by: str | Sequence[str] | None = None,
         **how: Any,
-    ) -> ChangeResults | WeightedResults | dict[Any, ChangeResults | WeightedResults]:
+    ) -> Any:
         """Change of the frequencies between two waves of the same persons, see `ldpstats.change`.
 
         ``change("ill_1", "ill_2")`` of two questions of one table, or ``change(later, "ill",
@@ -1217,8 +1217,8 @@ class Survey:
                 return both.change(*asked, name or question, by=of, **how)
             if by is not None or self.design is not None or first.design is not None:
                 raise NotAvailable("partial=True goes without groups and without a design")
-            reports = [wave.reports(question, id) for wave in (self, first)]
-            return change(*reports, name or question, partial=True, **how)
+            before, after = self.reports(question, id), first.reports(question, id)
+            return change(before, after, name or question, partial=True, **how)
         if partial or id is not None:
             raise InvalidArgument("id", id, "goes with partial=, and with the survey of a wave")
         if by is not None:
