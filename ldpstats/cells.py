@@ -672,7 +672,7 @@ class ItemLaw(Mixture):
         if self._q:
             mean = (z @ theta[self.size - self._q :])[:, None, None]
             eta = eta + mean * (slopes if self._each else 1.0)
-        yes = 1.0 / (1.0 + np.exp(-eta))
+        yes = 1.0 / (1.0 + np.exp(np.minimum(-eta, 700.0)))  # more has nan slopes
         laws = [np.stack([1.0 - yes[..., j], yes[..., j]], axis=-1) for j in range(J)]
         return self._w[None], laws
 

@@ -150,7 +150,7 @@ def _cell_data(data: Any, covariates: Any) -> CellData:
         return CellData(rows, data.n, public=covariates)
     rows, size = [], None
     for j, given in enumerate(listed("data", data, "must be a list of Reports, one a question")):
-        several = isinstance(given, list) and all(isinstance(one, tuple) for one in given)
+        several = isinstance(given, list) and given and all(isinstance(one, tuple) for one in given)
         parts: list[Part] = []
         for one in given if several else [given]:
             part, mask = one if isinstance(one, tuple | list) and len(one) == 2 else (one, None)
@@ -699,6 +699,8 @@ class CellModel:
             value = self.evaluate(theta)[0]
             for _ in range(20):
                 slope, H = self.evaluate(theta)[1], self._curvature(theta)
+                if not np.isfinite(H).all():  # at infinity
+                    break
                 size, axes = np.linalg.eigh(H)
                 step = axes @ ((axes.T @ slope) / np.maximum(-size, 1e-8 * np.abs(size).max()))
                 gain = float(slope @ step) / 2.0
