@@ -683,7 +683,7 @@ class CellModel:
             first, root = theta, np.eye(theta.size)
             if theta.size * len(self.reports.n) <= _SCORED:
                 S = np.sqrt(self.reports.n)[:, None] * self.law.scores(self.reports, theta)
-                size, axes = np.linalg.eigh(S.T @ S / self.nobs)
+                size, axes = np.linalg.eigh(np.nan_to_num(S.T @ S / self.nobs))  # at infinity
                 least = 1e-2 if self._tilt is not None else 0.0  # begun at an edge, which is flat
                 least = max(least, 1e-6 * size.max(initial=1e-300))
                 root = axes / np.sqrt(np.maximum(size, least))

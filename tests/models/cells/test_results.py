@@ -378,6 +378,17 @@ def test_what_hardly_anything_tells_has_intervals_without_ends(structure, n, eps
     assert max(map(len, str(results.summary()).splitlines())) < 120
 
 
+@pytest.mark.parametrize("far", [-1e3, 1e3])
+@pytest.mark.parametrize("structure", [cells.loglinear("a*b"), cells.rasch()])
+def test_log_odds_as_good_as_infinite_have_slopes(structure, far):
+    device = flip(unknown("careless")).when({"heads": "yes", "tails": truth})
+    said = ldp.Reports(np.array([0, 1, 1]), device.mechanism(("no", "yes")))
+    model = ldp.CellModel([said, said], structure, names=NAMES[:2])
+    _, slope = model.evaluate(np.full(model.law.size, far))
+    assert np.isfinite(slope).all()
+    assert np.isfinite(model.law.shown(np.full(model.law.size, far + 1e-30j)).imag).all()
+
+
 @pytest.mark.slow
 def test_a_search_that_was_stuck_far_off_does_not_make_an_interval_infinite():
     rng, answers = np.random.default_rng(100), {"a": ("no", "yes"), "b": tuple("xyz")}
