@@ -247,6 +247,11 @@ def log_sum(x: Array) -> Array:
     return np.asarray(e / e.sum(axis=-1, keepdims=True))
 
 
+def logistic(eta: Array) -> Array:
+    """Probabilities of log odds eta, which may be complex: below -700 their slopes would be nan."""
+    return np.asarray(1.0 / (1.0 + np.exp(np.minimum(-eta, 700.0))))
+
+
 def first_zero(x: Array) -> Array:
     """x with a first column of zeros: log odds against the first category."""
     return np.concatenate([np.zeros((*x.shape[:-1], 1), x.dtype), x], axis=-1)
@@ -694,7 +699,7 @@ class ItemLaw(Mixture):
         if self._q:
             mean = (z @ theta[self.size - self._q :])[:, None, None]
             eta = eta + mean * (slopes if self._each else 1.0)
-        yes = 1.0 / (1.0 + np.exp(-eta))
+        yes = logistic(eta)
         laws = [np.stack([1.0 - yes[..., j], yes[..., j]], axis=-1) for j in range(J)]
         return self._w[None], laws
 
@@ -702,7 +707,7 @@ class ItemLaw(Mixture):
         """Abilities, in standard deviations from the mean, (100,), and P(yes), (100, J)."""
         t, J = np.linspace(-3.0, 3.0, 100), self._J
         slopes = theta[J : 2 * J] if self._each else np.full(J, self._sd or theta[J])
-        return t, 1.0 / (1.0 + np.exp(theta[:J] - t[:, None] * slopes))
+        return t, logistic(t[:, None] * slopes - theta[:J])
 
     def shown(self, theta: Array) -> Array:
         if not self._q:
@@ -753,7 +758,7 @@ class ListLaw(Mixture):
             X = np.column_stack([np.ones(len(z)), z])
             yes, *odds = (X @ part for part in theta.reshape(3, -1))
             weights = log_sum(first_zero(yes[:, None]))
-            share = 1.0 / (1.0 + np.exp(-np.stack(odds, axis=1)))[..., None]  # (u, 2, 1)
+            share = logistic(np.stack(odds, axis=1))[..., None]  # (u, 2, 1)
             ups, downs = [np.ones_like(share)], [np.ones_like(share)]
             for _ in range(J):  # powers
                 ups.append(ups[-1] * share)
@@ -818,7 +823,7 @@ class WithDevices(Law):
         z = z if any(self._at) else z[:1]
         pairs = zip(self._odds(theta), self._at, strict=True)
         eta = [odds[0] + z[:, at] @ odds[1:] for odds, at in pairs]
-        return np.asarray(1.0 / (1.0 + np.exp(-np.stack(eta, axis=1))))
+        return logistic(np.stack(eta, axis=1))
 
     def alone(self, reports: CellReports, theta: Array) -> tuple[Law, CellReports, Array]:
         own = replace(reports, z=reports.z[:, : self._q])
@@ -863,8 +868,8 @@ class WithDevices(Law):
     def shown(self, theta: Array) -> Array:
         parts = [self.inner.shown(theta[..., : self.inner.size])]
         for odds, means in zip(self._odds(theta), self._means, strict=True):
-            share = 1.0 / (1.0 + np.exp(-odds))
-            parts.append(_uncentred(odds[..., None, :], means) if means.size else share)
+            own = _uncentred(odds[..., None, :], means) if means.size else logistic(odds)
+            parts.append(own)
         return np.concatenate(parts, axis=-1)
 
     def sorted(self, theta: Array, reports: CellReports) -> Array:

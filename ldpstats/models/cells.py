@@ -153,7 +153,7 @@ def _cell_data(data: Any, covariates: Any) -> CellData:
     rows, size = [], None
     persons: dict[int, Any] = {}  # identifiers of rows
     for j, given in enumerate(listed("data", data, "must be a list of Reports, one a question")):
-        several = isinstance(given, list) and all(isinstance(one, tuple) for one in given)
+        several = isinstance(given, list) and given and all(isinstance(one, tuple) for one in given)
         parts: list[Part] = []
         for one in given if several else [given]:
             part, mask = one if isinstance(one, tuple | list) and len(one) == 2 else (one, None)
@@ -753,7 +753,7 @@ class CellModel:
             first, root = theta, np.eye(theta.size)
             if theta.size * len(self.reports.n) <= _SCORED:
                 S = np.sqrt(self.reports.n)[:, None] * self.law.scores(self.reports, theta)
-                size, axes = np.linalg.eigh(S.T @ S / self.nobs)
+                size, axes = np.linalg.eigh(np.nan_to_num(S.T @ S / self.nobs))  # at infinity
                 least = 1e-2 if self._tilt is not None else 0.0  # begun at an edge, which is flat
                 least = max(least, 1e-6 * size.max(initial=1e-300))
                 root = axes / np.sqrt(np.maximum(size, least))
@@ -769,6 +769,8 @@ class CellModel:
             value = self.evaluate(theta)[0]
             for _ in range(20):
                 slope, H = self.evaluate(theta)[1], self._curvature(theta)
+                if not np.isfinite(H).all():  # at infinity
+                    break
                 size, axes = np.linalg.eigh(H)
                 step = axes @ ((axes.T @ slope) / np.maximum(-size, 1e-8 * np.abs(size).max()))
                 gain = float(slope @ step) / 2.0
