@@ -347,7 +347,7 @@ class RAPPOR(TwoResponses, HashedBits):
         """Which bits answers own, (k, m), whose cells these are, (k, h)."""
         owned = np.zeros((len(cells), self.n_bits + 1), dtype=bool)  # the last is none
         np.put_along_axis(owned, cells.astype(np.int64), True, axis=1)
-        return owned[:, :-1]
+        return np.asarray(owned[:, :-1])
 
     def joint_epsilon(self, waves: Sequence[Mechanism], candidates: Any = None) -> float:
         T, k = len(waves), len(self.labels(candidates))
@@ -367,7 +367,8 @@ class RAPPOR(TwoResponses, HashedBits):
                         one = own.q if kept else own.p
                         law = law * np.where(seen[t], one, 1.0 - one)
                     total = total + law
-                return np.log(np.maximum(total, 1e-300)).reshape(k, -1).T  # (kinds reports, k)
+                log_law = np.log(np.maximum(total, 1e-300))  # (k, kinds, reports)
+                return np.asarray(log_law.reshape(k, -1).T)
 
             L = of_paths(same, tuple(range(T)), T, k).T.reshape(k**T, len(n), -1)
             for one in L:

@@ -211,9 +211,9 @@ def _waves(
             for (first, a), (second, b) in product(one, other):
                 kept, both = first.mechanism.permanent, a & b
                 if kept is not None and kept == second.mechanism.permanent and both.any():
-                    parts = [first[both[a]], second[both[b]]]
+                    joint = JointCounts([first[both[a]], second[both[b]]])
                     called = [names[v], names[w]]
-                    refuse_shared([JointCounts(parts)], called, None, "a joint model")
+                    refuse_shared([joint], called, None, "a joint model")
     elif boolean("memoised", keep):
         for j, parts in enumerate(rows):
             if None not in (devices := {part.mechanism.permanent for part, _ in parts}):
@@ -465,8 +465,8 @@ class CellModel:
         each = zip(self.names, rows, self.mechanisms, strict=True)
         for j, (name, parts, mechs) in enumerate(each):
             lacking = unknown if any(mech.unknown for mech in mechs) else ()
-            asked = None if j in inside else lists.get(name)
-            read.append(_seen(parts, asked, lacking, j in inside))
+            known = None if j in inside else lists.get(name)
+            read.append(_seen(parts, known, lacking, j in inside))
         self._seen = [one for one, _, _ in read]
         masks = [np.any([there for _, there in own], axis=0) for own in got.rows]
         n = np.ones(len(masks[0]), dtype=np.int64) if got.n is None else np.asarray(got.n)

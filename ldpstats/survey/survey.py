@@ -1154,7 +1154,7 @@ class Survey:
         partial: bool = False,
         by: str | Sequence[str] | None = None,
         **how: Any,
-    ) -> Any:
+    ) -> ChangeResults | WeightedResults | dict[Any, ChangeResults | WeightedResults]:
         """Change of the frequencies between two waves of the same persons, see `ldpstats.change`.
 
         ``change("ill_1", "ill_2")`` of two questions of one table, or ``change(later, "ill",
@@ -1229,7 +1229,10 @@ class Survey:
             groups, rows, _ = grouped_rows(survey.data, columns, first)
             parts = [survey._chosen(survey.data.taken(own)) for own in rows]
             each = zip(groups, parts, strict=True)
-            return {label: part.change(first, second, name, **how) for label, part in each}
+            found: dict[Any, Any] = {}
+            for label, part in each:
+                found[label] = part.change(first, second, name, **how)
+            return found
         names = self._different((first, second))
         self._refuse_joint(names)
         how.pop("memoised")
