@@ -465,8 +465,8 @@ class CellModel:
         each = zip(self.names, rows, self.mechanisms, strict=True)
         for j, (name, parts, mechs) in enumerate(each):
             lacking = unknown if any(mech.unknown for mech in mechs) else ()
-            known = None if j in inside else lists.get(name)
-            read.append(_seen(parts, known, lacking, j in inside))
+            words = None if j in inside else lists.get(name)
+            read.append(_seen(parts, words, lacking, j in inside))
         self._seen = [one for one, _, _ in read]
         masks = [np.any([there for _, there in own], axis=0) for own in got.rows]
         n = np.ones(len(masks[0]), dtype=np.int64) if got.n is None else np.asarray(got.n)
