@@ -345,6 +345,9 @@ def test_a_list_experiment_by_region_is_the_likelihood_written_out() -> None:
     assert params[[0, 2]] == pytest.approx(best[0].x[:2], abs=1e-3)
     assert params[::2] + params[1::2] == pytest.approx(best[1].x, abs=1e-3)
     assert params[4] > 10.0 and np.isnan(results.bse.iloc[4])
+    ends = results.conf_int()
+    assert ends.loc["item = yes: const"].to_numpy() == pytest.approx([-3.536, -2.061], abs=2e-3)
+    assert np.isinf(ends.loc["control items | item = yes: south"]).all()
 
 
 # -- Every law and mechanism: m, and its scores, by brute force ------------------------------------
