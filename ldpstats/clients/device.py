@@ -471,11 +471,11 @@ def check_format(document: object, name: str) -> dict[str, Any]:
 
 
 def check_fields(
-    document: object, name: str, version: int, fields: Iterable[str], optional: str = ""
+    document: object, name: str, version: int, fields: Iterable[str], optional: Iterable[str] = ()
 ) -> dict[str, Any]:
     """Refuse a specification of another format or version, or with other fields."""
     checked, known = check_format(document, name), sorted(fields)
-    given = set(checked) - {"fingerprint", optional}
+    given = set(checked) - {"fingerprint", *optional}
     if repr(checked.get("version")) != repr(version) or given != set(known):
         remedy = f"must have version {version} and the fields {known}"
         raise InvalidArgument("specification", sorted(checked, key=str), remedy)
@@ -521,6 +521,10 @@ class Instrument(Specified, Generic[ClientType, CollectorType]):
     @abstractmethod
     def _spent(self) -> float:
         """Privacy that one report spends, in nats; inf where no category is sensitive."""
+
+    def _counted_as(self) -> str:
+        """The fingerprint of what a device counts together."""
+        return self.fingerprint
 
     @property
     def unprotected(self) -> bool:
@@ -646,7 +650,7 @@ class Instrument(Specified, Generic[ClientType, CollectorType]):
         check_cohorts(self._most_cohorts())
         self._permitted(self._spent(), max_epsilon, allow_no_privacy)
         words = system_words(entropy)
-        return self._client(words, opened_budget(reports, state, self.fingerprint))
+        return self._client(words, opened_budget(reports, state, self._counted_as()))
 
     def _permitted(self, epsilon: float, max_epsilon: float | None, allow_no_privacy: bool) -> None:
         """Refuse to run on a device what it does not allow, or what leaks more than it claims."""

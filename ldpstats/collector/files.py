@@ -99,6 +99,9 @@ class BatchWriter:
                         made_by = question.mechanisms[column]
                         columns |= _cells(column, made_by, part, texts, absent)
             frame |= {name: as_written(column) for name, column in columns.items()}
+        added = {"wave": [self.questionnaire.wave] * len(rows), "token": [row[-1] for row in rows]}
+        for name in self.questionnaire.added_columns:
+            frame[name] = pd.Series(added[name], dtype=object)
         return pd.DataFrame(frame)
 
 

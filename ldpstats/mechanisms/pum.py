@@ -387,7 +387,7 @@ class PUM(Specified):
             not that of the other fields.
         """
         fields = "format", "version", "mechanism", "tags"
-        document = check_fields(document, _FORMAT, _VERSION, fields, "levels")
+        document = check_fields(document, _FORMAT, _VERSION, fields, ("levels",))
         kind = document["mechanism"]
         name = kind.get("mechanism") if isinstance(kind, dict) else None
         if name not in ("URR", "URAP"):
