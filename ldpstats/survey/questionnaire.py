@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from secrets import token_hex
 from types import MappingProxyType
 from typing import Any
 
@@ -27,6 +28,7 @@ from ldpstats.clients.device import (
     check_fingerprint,
     secretive,
 )
+from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory
 from ldpstats.io.dictionary import of_fields, starts_in
 from ldpstats.io.reports import ALREADY, is_of_reports
@@ -634,14 +636,16 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
             questions.append(document | ({} if refused is None else {"refused": str(refused)}))
         waves: dict[str, Any] = {}
         if self.wave is not None:
-            waves = {"wave": self.wave, "family": self.family} | ({"link": True} if self.link else {})
+            waves = {"wave": self.wave, "family": self.family}
+            waves |= {"link": True} if self.link else {}
         return {"questions": questions, "ask": self.ask, **waves}
 
     def _spent(self) -> float:
         return self.epsilon
 
-    def _counted_as(self) -> str:
-        return self.family
+    def _state(self) -> dict[str, str]:
+        secret = {"secret": token_hex(portable.SECRET_BYTES)} if self.link else {}
+        return {"fingerprint": self.family, **secret}
 
     def _most_cohorts(self) -> int:
         mechanisms = (m for question in self.entries for m in question.mechanisms.values())
