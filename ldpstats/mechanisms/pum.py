@@ -203,7 +203,7 @@ class PUM(Specified):
         try:
             limits = {"max_epsilon": max_epsilon, "allow_no_privacy": allow_no_privacy}
             words = self.common.collector(entropy, **limits).words  # type: ignore[arg-type]
-            budget = opened_budget(reports, state, self._state())
+            budget = opened_budget(reports, state, {"fingerprint": self.fingerprint})
             k = len(self.categories)
             return PUMClient(self.common, self._preprocessor(tags), k, words, budget)
         except BaseException as error:
