@@ -346,10 +346,13 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
             if not (isinstance(wave, str) and wave.isprintable() and wave and wave == wave.strip()):
                 raise InvalidArgument("wave", wave, _WAVE)
             object.__setattr__(self, "wave", str.__str__(wave))
-        if boolean("link", self.link) and wave is None:
+        link = boolean("link", self.link)
+        object.__setattr__(self, "link", link)
+        if link and wave is None:
             remedy = 'joins the waves of a questionnaire: name this one, wave="2026-05"'
             raise InvalidArgument("link", self.link, remedy)
-        check_columns(self.entries, self.added_columns)
+        # those that a collector adds
+        check_columns(self.entries, ("wave", "token")[: (wave is not None) + link])
         ask, n_private = self.ask, len(self.private)
         if ask is not None:
             if not n_private:
@@ -385,11 +388,6 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
     def family(self) -> str:
         """The fingerprint that all its waves have in common: that of the same without a wave."""
         return self.in_wave(None).fingerprint
-
-    @property
-    def added_columns(self) -> tuple[str, ...]:
-        """Public columns that a collector adds: "wave" if there is one, "token" if linked."""
-        return ("wave",) * (self.wave is not None) + ("token",) * self.link
 
     # -- questions ---------------------------------------------------------------------------
 
@@ -735,10 +733,8 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         return sheet
 
     def __reduce__(self) -> tuple[Any, ...]:  # read-only dicts cannot be pickled
-        return type(self), (
-            *(dict(self.mechanisms), self.ask, dict(self.refused) or None),
-            *(self.wave, self.link),
-        )
+        refused = dict(self.refused) or None
+        return type(self), (dict(self.mechanisms), self.ask, refused, self.wave, self.link)
 
     def __str__(self) -> str:
         wave = "" if self.wave is None else f"; wave={self.wave!r}{', linked' * self.link}"

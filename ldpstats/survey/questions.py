@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -350,7 +350,7 @@ def _name(name: object) -> str:
     return str.__str__(name)
 
 
-def check_columns(questions: tuple[Question, ...], beside: Iterable[str] = ()) -> None:
+def check_columns(questions: tuple[Question, ...], beside: tuple[str, ...] = ()) -> None:
     """Refuse columns of two questions, or of fingerprints, and labels that no column holds.
 
     `beside` are columns that a collector adds; readers of its files ignore case.

@@ -1522,8 +1522,8 @@ class Client:
     `document` is a client document. `reports` is how many reports, or sheets, may be made (None:
     no limit); with a `state` file, all programs that use the file count together, and so do the
     waves of a questionnaire. `secret` is that of RAPPOR and of linked waves, 32 bytes; without it
-    one is drawn, or read from the state file. `tags` are the
-    respondent's own categories, which stay here: {tag: [answers]}, or {question: {tag: [answers]}}.
+    one is drawn, or read from the state file. `tags` are the respondent's own categories, which
+    stay here: {tag: [answers]}, or {question: {tag: [answers]}}.
     `max_epsilon` is the largest epsilon of one report that this device accepts, in text: what the
     draws spend is computed. With it, questions that are not protected, or not for all answers, are
     refused, unless they are named in `unprotected` ("report" is the question of a mechanism).
@@ -1639,9 +1639,8 @@ class Client:
             check_state(document, head, file)
             self._budget = Budget(limit, file, document, made)
         if self.is_linked:
-            if file is not None:
-                secret = kept_secret(document, file)
-            self._token = pseudonym(secret or self._words.bytes(SECRET_BYTES), fields)
+            kept = secret if file is None else kept_secret(document, file)
+            self._token = pseudonym(kept or self._words.bytes(SECRET_BYTES), fields)
 
     def _open_rappor(self, rappor: Rappor, file: StateFile | None, secret: Any) -> None:
         """Take the secret that is given, that of the file, or a new one."""

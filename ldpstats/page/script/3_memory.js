@@ -68,9 +68,12 @@ const WAVES = `ldpstats waves ${DATA.client.family}`;
 /** How many waves were answered before, and the secret, null if none is kept. */
 function earlier() {
   try {
-    const { waves, secret } = JSON.parse(localStorage.getItem(WAVES)) ?? { waves: 0, secret: null };
+    const { waves, secret } = JSON.parse(localStorage.getItem(WAVES)) ?? {};
     const bytes = /^[0-9a-f]{64}$/.test(secret) ? secret.match(/../g) : null;
-    return { waves, secret: bytes && Uint8Array.from(bytes, (byte) => parseInt(byte, 16)) };
+    return {
+      waves: Number.isSafeInteger(waves) ? waves : 0,
+      secret: bytes && Uint8Array.from(bytes, (byte) => parseInt(byte, 16)),
+    };
   } catch {
     return { waves: 0, secret: null };
   }

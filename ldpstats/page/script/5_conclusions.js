@@ -121,7 +121,7 @@ function concluded(question, report) {
   if (law === null) return paragraph(bound);
   const certain = law.findIndex((share) => share > 1 - 1e-9);
   if (certain >= 0) return paragraph(say("shows", { answer: question.believed(certain) }));
-  return [believedTable(question, law), paragraph(bound, "soft small")];
+  return [believedTable(question, law), paragraph(bound, "soft small"), believedOverWaves(question)];
 }
 
 const SHOWN = 6; // answers in a table; of the others the likeliest is named
