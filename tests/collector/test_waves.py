@@ -88,6 +88,8 @@ def test_waves_are_one_table_with_the_public_columns_wave_and_token(panel):
         assert (len(matched), matched.lost) == (40, (0, 0))
         change = matched.change("job_1", "job_2")
         assert change.nobs == 40 and change.params["cook"] > 0.1
+        directly = pair[0].change(pair[1], "job", id="token")
+        assert directly.params.to_list() == change.params.to_list()
     file = pd.concat(map(pd.read_parquet, sorted((folder / "may").glob("*.parquet"))))
     assert set(file["wave"]) == {"2026-05"}
     other = ldp.Questionnaire({**ASKED, "more": ASKED["late"]})
