@@ -429,7 +429,8 @@ class Collected(Held):
         mechanisms, its own fingerprint need not be met.
         """
         own, makers_of = dict[str, str](), dict[str, Any]()
-        marks: dict[str, Any] = {FINGERPRINTS: questionnaire} if whole else {}
+        family = questionnaire.in_wave(None)  # tables have the fingerprint of all waves
+        marks: dict[str, Any] = {FINGERPRINTS: family} if whole else {}
         for question in questionnaire.entries:
             makers_of[question.name] = maker = maker_of(question.made_by)
             marks[fingerprint_column(question.name)] = maker
@@ -448,7 +449,7 @@ class Collected(Held):
             key = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
             makers = {key: made_by}
             if whole:
-                makers[STORED_FINGERPRINT] = questionnaire
+                makers[STORED_FINGERPRINT] = family
             for column_of_maker, maker in makers.items():
                 found = stored_text(stored, column_of_maker)
                 if found and found != maker.fingerprint:
@@ -529,7 +530,9 @@ def questionnaire_of(given: object, data: object) -> Questionnaire:
 
 
 def _in_folder(data: object) -> Path | None:
-    """Where the questionnaire of a folder is, if `data` names a folder."""
+    """Where the questionnaire of a folder is, if `data` names a folder, or several of waves."""
+    if isinstance(data, list | tuple) and data:
+        data = data[0]
     if isinstance(data, str | os.PathLike) and os.path.isdir(checked_path(data)):
         return checked_path(data) / QUESTIONNAIRE_FILE
     return None

@@ -102,7 +102,7 @@ class Survey:
         (``"part-*.parquet"``).
     questionnaire : Questionnaire, or mapping from column to mechanism, optional
         What the private columns hold. May be left out where `data` is the folder of a collector,
-        which has it in questionnaire.json.
+        which has it in questionnaire.json, or a list of those of several waves.
     weights : str, optional
         Public column of sampling weights, positive numbers: how many persons of the population a
         respondent stands for. May be left out where `fpc` is given for every stage, as weights then
