@@ -21,9 +21,10 @@ Hansen, B. E. (2000), Econometrica 68, 575-603 (sets of times of a change).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import repeat
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,8 +35,9 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.tests import critical, t_bounds
 from ldpstats.inference.intervals import edge_normal, edge_range
 from ldpstats.inference.tails import largest_critical, largest_pvalue
-from ldpstats.inference.tests import TestResult
-from ldpstats.likelihood.covariance import Covariance, Uncertain, block_diagonal
+from ldpstats.inference.tests import TestResult, pvalue_text
+from ldpstats.labels import positions
+from ldpstats.likelihood.covariance import Uncertain, block_diagonal
 from ldpstats.models.frequency.results import interval_kind
 from ldpstats.models.grouped import GroupedResults
 from ldpstats.models.layout import (
@@ -45,12 +47,12 @@ from ldpstats.models.layout import (
     Heading,
     Pair,
     figures,
-    interval_columns,
     interval_note,
     outcome_notes,
     title,
 )
 from ldpstats.models.plots import (
+    LONGEST_LABEL,
     axes_of,
     axis_labels,
     finish,
@@ -60,14 +62,15 @@ from ldpstats.models.plots import (
     shown_rows,
     title_text,
 )
-from ldpstats.models.results import ByGroup, Label, Results, stacked_index
+from ldpstats.models.results import ByGroup, Label, Results, several_worded, stacked_index
 from ldpstats.models.weighted.results import WeightedResults
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST = 2000  # estimates, whose covariance is factored
-_SHORT = 0.1  # gap between bars of categories, of the shortest time between waves
+_APART = 0.06  # from a bar to that of the next category, of the shortest time between waves
+_POINTS = 200  # of a line that is drawn, about
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +123,6 @@ class TrendResults(ByGroup, Results):
 
     _group = "wave"
     _format = "ldpstats-trend-results"
-    _version = 1
     _document = ("waves", "times", "unit", "name")
 
     @classmethod
@@ -299,18 +301,20 @@ class TrendResults(ByGroup, Results):
         before and after any time, in any category. The p-value is by the normal law of the largest
         (t, with a design), given the correlations of all these differences.
         """
-        _, _, V, z = self._splits
-        at, category = np.unravel_index(np.argmax(np.abs(z)), z.shape)
-        p = float(largest_pvalue(np.abs(z).max(), _correlations(V), self._df))
-        low, high = (self._splits[i][at, category] for i in (0, 1))
-        wave, name = self.labels[int(at) + 1][0], self.categories[category]
+        before, after, V, z = self._splits
+        most = np.abs(z).max()
+        # of two categories, which change alike, the second
+        at, category = np.argwhere(np.abs(z) >= most - 1e-9)[-1]
+        p = float(largest_pvalue(most, _correlations(V), self._df))
+        wave, name = self.labels[at + 1][0], self.categories[category]
         return TestResult(
             "the frequencies are the same before and after every wave",
-            float(np.abs(z).max()),
+            float(most),
             None,
             p,
             "largest standardised difference between earlier and later waves",
-            f"it is that of {name!r} from {wave!r} on, {low:.4g} before and {high:.4g} after",
+            f"the largest is of {name!r} from {wave!r} on: {before[at, category]:.4g} before, "
+            f"{after[at, category]:.4g} after",
         )
 
     def change_points(self, alpha: float = 0.05) -> pd.DataFrame:
@@ -343,10 +347,15 @@ class TrendResults(ByGroup, Results):
 
     # -- the course without noise ------------------------------------------------------------
 
-    @cached_property
-    def _walk(self) -> tuple[Array, Array, Array]:
-        """The smooth line and its standard errors, (T k,), and the deviation of a step, (k,)."""
-        return random_walk(self.linear.estimate, self.linear.known().matrix(), self.times)
+    def _walk(self, at: Array) -> tuple[Array, Array, Array]:
+        """Mean and standard errors at some times, (m k,), and the deviation of a step, (k,)."""
+        return random_walk(self.linear.estimate, self.linear.known().matrix(), self.times, at)
+
+    def _smooth(self, at: Array, alpha: float) -> pd.DataFrame:
+        estimate, se, _ = self._walk(at)
+        bounds = t_bounds(estimate, se, critical(np.full(se.size, self._df), alpha))
+        low, high = edge_normal(bounds, estimate, se, alpha).T
+        return pd.DataFrame({"estimate": estimate, "se": se, "lower": low, "upper": high})
 
     def smooth(self, alpha: float = 0.05) -> pd.DataFrame:
         """The frequencies as a random walk over time, with the band of its values.
@@ -375,12 +384,7 @@ class TrendResults(ByGroup, Results):
         >>> trend.smooth()["estimate"].xs("yes", level="ill").round(3).to_dict()
         {2021: 0.503, 2022: 0.51, 2024: 0.769}
         """
-        alpha = level(alpha)
-        estimate, se, _ = self._walk
-        bounds = t_bounds(estimate, se, critical(np.full(se.size, self._df), alpha))
-        low, high = edge_normal(bounds, estimate, se, alpha).T
-        columns = {"estimate": estimate, "se": se, "lower": low, "upper": high}
-        return pd.DataFrame(columns, index=self.index)
+        return self._smooth(self.times, level(alpha)).set_index(self.index)
 
     # -- presentation ------------------------------------------------------------------------
 
@@ -419,10 +423,9 @@ class TrendResults(ByGroup, Results):
         return shown_rows(mean, mean, False, most)
 
     def _body(self, shown: Frame, heads: list[str], cells: list[list[str]]) -> Body:
-        digits = len(cells[0][0].rpartition(".")[2])
-        smooth = zip(*(figures(shown[c], digits) for c in _SMOOTH), strict=True)
-        cells = [[*own, *more] for own, more in zip(cells, smooth, strict=True)]
-        return super()._body(shown, [*heads, "smooth", *interval_columns(0.05)], cells)
+        smooth = figures(shown["smooth"], len(cells[0][0].rpartition(".")[2]))
+        cells = [[*own, more] for own, more in zip(cells, smooth, strict=True)]
+        return super()._body(shown, [*heads, "smooth"], cells)
 
     def _heading(self) -> Heading:
         first, last = (self.labels[i][0] for i in (0, -1))
@@ -431,7 +434,33 @@ class TrendResults(ByGroup, Results):
         return f"{title(self, 'Trend')} over {self.by[0]}", [*left[:-1], waves], right
 
     def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
-        return []
+        waves, each = self.waves, 100.0 * (1.0 - self._stricter(alpha))
+        if isinstance(waves, WeightedResults):
+            kind = f"{waves.intervals}, t quantiles"
+        else:
+            kind = "; or ".join(dict.fromkeys(map(interval_kind, waves.fits)))
+        notes = [interval_note(alpha, f"{kind}, within each wave", uncut, source)]
+        notes.append(f"Of all waves and categories at once: intervals of {each:.4g}% each.")
+        try:
+            notes += outcome_notes("Same distribution in all waves", self.test_no_change())
+        except NotAvailable as error:
+            notes.append(f"NOTE: {error}.")
+        slopes, jumps = self.test_trend(), self.test_change_point()
+        notes.append(f"No slope ({slopes.method}): {pvalue_text(slopes.pvalue, 'p')}.")
+        notes.append(f"No jump ({jumps.method}): {pvalue_text(jumps.pvalue, 'p')}; {jumps.note}.")
+        size = 100.0 * self._walk(self.times)[2]
+        steps = " to ".join(dict.fromkeys(f"{one:.2g}" for one in (size.min(), size.max())))
+        of = f"unit of {self.by[0]}" if self.unit == "unit" else self.unit
+        notes.append(
+            f"smooth: a random walk, whose steps have a standard deviation of {steps} percentage "
+            f"points a {of} (restricted maximum likelihood)."
+        )
+        if not isinstance(waves, WeightedResults) or waves.sample.n_units == waves.sample.nobs:
+            notes.append(
+                "NOTE: waves are taken to be of different persons; if persons answered in several, "
+                "make the survey with clusters= the column that identifies them."
+            )
+        return notes
 
     def plot(  # type: ignore[override]  # another kind of plot
         self,
@@ -441,8 +470,84 @@ class TrendResults(ByGroup, Results):
         most: int = 6,
         title: str | None = None,
     ) -> Axes:
-        """Draw."""
-        raise NotImplementedError
+        """Draw the waves with their intervals over time, and the smooth line with its band.
+
+        Thick bars are intervals of each wave, thin ones those of all at once.
+
+        Parameters
+        ----------
+        category : label, or list of labels, optional
+            What to draw; by default the second of two categories, and the largest of more.
+        ax : matplotlib Axes, optional
+        alpha : float
+            One minus the coverage of intervals and band.
+        most : int
+            Categories to draw at most, where none are named.
+        title : str, optional
+            "" for none; by default the question and the number of reports.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no", "yes"] * 200, "year": [2021, 2022] * 200})
+        >>> trend = ldp.Survey(table, {"ill": ldp.Warner(epsilon=3.0)}).trend("ill", time="year")
+        >>> ax = trend.plot()
+        >>> ax.get_title(), ax.get_xlabel()
+        ('ill, n = 400', 'year')
+        """
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+        from matplotlib.ticker import FuncFormatter
+
+        alpha, k, own = level(alpha), len(self.categories), ax is None
+        most = positive_integer("most", most)
+        places = np.array([1]) if k == 2 else self._shown(most)
+        if category is not None:
+            places = positions("category", category, self.categories)
+        frame, joint = self._estimates_frame(alpha), self.conf_int(alpha, simultaneous=True)
+        head = title_text(title, ", ".join(filter(None, [self.name, f"n = {self.nobs:,}"])))
+        ax = axes_of(ax, 7.0, 4.0)
+        # the band is wide where waves are missing; bars of several categories stand side by side
+        widths = np.diff(self.times)
+        fill = np.rint(widths / max(widths.min(), widths.sum() / _POINTS)).astype(int)
+        gaps = zip(self.times[:-1], self.times[1:], np.maximum(fill, 1), strict=True)
+        between = [np.linspace(start, end, n, endpoint=False) for start, end, n in gaps]
+        at = np.append(np.concatenate(between), self.times[-1])
+        walk, apart = self._smooth(at, alpha), _APART * float(widths.min())
+        colours = zip(places, cycle(f"C{i}" for i in range(10)))
+        for i, (place, colour) in enumerate(colours):
+            rows, ends, line = frame.iloc[place::k], joint.iloc[place::k], walk.iloc[place::k]
+            x = self._drawn(self.times + apart * (i - (len(places) - 1) / 2.0))
+            how: dict[str, Any] = {"color": colour, "alpha": 0.6}
+            words = [interval_name(alpha), "all at once", "smooth"] if not i else [""] * 3
+            ax.vlines(x, rows["lower"], rows["upper"], lw=2.5, label=words[0], **how)
+            ax.vlines(x, ends["lower"], ends["upper"], lw=0.8, label=words[1], **how)
+            name = axis_labels(self.categories[[place]], LONGEST_LABEL)[0]
+            ax.plot(x, rows["params"], "o", ms=4, color=colour, label=name)
+            ax.fill_between(
+                self._drawn(at), line["lower"], line["upper"], color=colour, alpha=0.15, lw=0
+            )
+            ax.plot(self._drawn(at), line["estimate"], color=colour, lw=1.5, label=words[2])
+        if self.unit == "wave":
+            ax.set_xticks(self.times, axis_labels((one[0] for one in self.labels), LONGEST_LABEL))
+        elif self.unit == "unit":
+            ax.xaxis.get_major_locator().set_params(integer=True)
+        else:
+            locator = AutoDateLocator(maxticks=8)
+            ax.xaxis.set_major_locator(locator)
+            ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: percent_text(value)))
+        ax.set_xlabel(plain(self.by[0]))
+        ax.set_ylabel("frequency")
+        finish(ax, head, own)
+        return ax
+
+    def _drawn(self, times: Array) -> Array:
+        """Times as matplotlib draws them: months by their first days."""
+        if self.unit == "month":
+            months = np.floor(times)
+            start, end = ((months + i).astype("M8[M]").astype("M8[s]") for i in (0, 1))
+            return np.asarray(start + ((times - months) * (end - start)).astype("m8[s]"))
+        return (times * 86_400.0).astype("M8[s]") if self.unit == "day" else times
 
     # -- storage -----------------------------------------------------------------------------
 
@@ -452,3 +557,172 @@ class TrendResults(ByGroup, Results):
         if times.shape != (len(waves.labels),) or not np.all(np.diff(times) > 0.0):
             raise InvalidArgument("times", times.tolist(), "must ascend, one for each wave")
         return super()._restored(vars(_fit(waves)) | values)
+
+
+def _read(document: dict[str, Any]) -> GroupedResults | WeightedResults:
+    """The waves in a document, of either kind."""
+    grouped = document["format"] == GroupedResults._format
+    return (GroupedResults if grouped else WeightedResults).from_dict(document)
+
+
+def _fit(waves: GroupedResults | WeightedResults) -> Fit:
+    """The estimates of all waves as one, with their covariance."""
+    if isinstance(waves, WeightedResults):
+        fit = replace(waves.fit, llf=np.nan, gap=np.nan)
+    else:
+        first, *_ = fits = waves.fits
+        both = {}
+        for name in ("fitted", "linear"):
+            parts = [getattr(one, name) for one in fits]
+            V = None
+            if all(part.covariance is not None and part.at is None for part in parts):
+                V = block_diagonal([part.covariance for part in parts])
+            both[name] = Uncertain(np.concatenate([part.estimate for part in parts]), V)
+        fit = replace(
+            first.fit,
+            **both,
+            nobs=waves.nobs,
+            n_missing=waves.n_missing,
+            epsilon=waves.epsilon,
+            sources=waves.sources,
+            source_nobs=(),
+            is_partial=waves.is_partial,
+            name=waves.name,
+            llf=np.nan,
+            gap=np.nan,
+            n_iter=max(one.n_iter for one in fits),
+            converged=all(one.converged for one in fits),
+            message="; ".join(dict.fromkeys(filter(None, (one.message for one in fits)))),
+        )
+    if (q := fit.linear.estimate.size) > _MOST:
+        raise NotAvailable(
+            f"a trend of {len(waves.labels)} waves and {q} frequencies: take {_MOST} at most, by "
+            "wider waves or fewer categories, candidates="
+        )
+    fit.linear.known()
+    se = waves.linear_bse if isinstance(waves, WeightedResults) else fit.linear.bse()
+    unknown = np.isnan(np.asarray(se)).reshape(len(waves.labels), -1).any(axis=1)
+    if unknown.any():
+        lone = several_worded([waves.labels[i] for i in np.flatnonzero(unknown)], waves.by)
+        raise NotAvailable(
+            f"a trend with {lone}: it has no standard errors, as it is in one sampling unit; join "
+            "waves, or leave it out by where(...)"
+        )
+    return fit
+
+
+# -- The axis of time ------------------------------------------------------------------------------
+
+
+_MONTH = re.compile("((?:19|20)[0-9]{2})-?(0[1-9]|1[0-2])")
+_QUARTER = re.compile("([0-9]{4})[ -]?Q([1-4])")
+_DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+)?")
+
+
+def _times(name: str, labels: list[Any], order: Any) -> tuple[Array, str]:
+    """The times of waves and their unit; `order` has ordered labels, None where there is none."""
+    if len(labels) < 2:
+        remedy = f"has one wave with answers, {labels[0]!r}: a trend needs two or more"
+        raise InvalidArgument("time", name, remedy)
+    texts, times, unit = [str(label) for label in labels], None, ""
+    for pattern, months in ((_MONTH, 1), (_QUARTER, 3)):
+        found = [pattern.fullmatch(text) for text in texts]
+        if all(found):
+            pairs = [(int(one[1]), int(one[2])) for one in found if one is not None]
+            times = [12.0 * (year - 1970) + months * (part - 1) for year, part in pairs]
+            unit = "month"
+    if all(map(_DAY.fullmatch, texts)):
+        with suppress(ValueError):  # the 31st of February
+            days = np.array([text.replace(" ", "T") for text in texts], "M8[us]")
+            times, unit = (days - np.datetime64(0, "D")) / np.timedelta64(1, "D"), "day"
+    elif times is None and not any(isinstance(label, str | bool) for label in labels):
+        times, unit = labels, "unit"
+    if times is None or not np.all(np.diff(times) > 0.0):
+        if order is None:
+            raise InvalidArgument(
+                "time",
+                name,
+                f"holds {labels[0]!r} and {labels[1]!r}, whose place in time is not known: use "
+                "whole numbers, dates, months (2024-05), quarters (2024-Q2) or an ordered "
+                "categorical",
+            )
+        times, unit = [list(order).index(label) for label in labels], "wave"
+    return np.array(times, dtype=np.float64), unit
+
+
+# -- Arrays ----------------------------------------------------------------------------------------
+
+
+def _correlations(V: Array) -> Array:
+    """Correlations of the estimates that vary, of a covariance (q, q)."""
+    variance = np.diagonal(V)
+    some = np.flatnonzero(variance > 1e-12 * variance.max())
+    se = np.sqrt(variance[some])
+    return np.asarray(V[np.ix_(some, some)] / np.outer(se, se))
+
+
+_GRID = np.linspace(0.0, 3.0, 101)
+
+
+def random_walk(
+    estimate: Array, V: Array, times: Array, at: Array
+) -> tuple[Array, Array, Array]:
+    """A random walk given estimates, (T k,), of T times with covariance V.
+
+    Its mean and standard errors at m times within those, (m k,), and the standard deviations of a
+    step in a unit of time, (k,). See the head of the module.
+    """
+    from scipy.optimize import minimize_scalar
+
+    T = len(times)
+    k = estimate.size // T
+    # coordinates in which the mean covariance of a wave is I; of shares that sum to one k - 1
+    S = np.einsum("titj->ij", V.reshape(T, k, T, k)) / T
+    values, vectors = np.linalg.eigh(S)
+    there = values > 1e-9 * values[-1]
+    L = vectors[:, there] * np.sqrt(values[there])
+    whiten = np.linalg.pinv(L)
+    steps = np.diff(np.eye(T), axis=0) / np.sqrt(np.diff(times))[:, None]
+    R = np.kron(steps, whiten)
+    # the steps are N(0, E + tau^2 I); e and u are the variances and values of their components
+    e, U = np.linalg.eigh(R @ V @ R.T)
+    e, u = np.maximum(e, 1e-12 * e[-1])[:, None], (U.T @ (R @ estimate))[:, None]
+
+    def loglike(tau: Any) -> Array:
+        """The restricted log-likelihood, but for a constant, of each tau."""
+        variance = e + np.square(tau)
+        return np.asarray(-0.5 * np.sum(np.log(variance) + u**2 / variance, axis=0))
+
+    grid = np.abs(u).max() * _GRID  # beyond the largest step the likelihood only falls
+    fits = loglike(grid)
+    best = int(np.argmax(fits))
+    found = minimize_scalar(
+        lambda tau: -float(loglike(tau)[0]),
+        bounds=(grid[max(best - 1, 0)], grid[best + 1]),
+        method="bounded",
+        options={"xatol": 1e-9 * grid[-1]},
+    )
+    tau = float(found.x) if -found.fun > fits[best] else float(grid[best])
+    # between waves the mean is on a line, and the walk is a Brownian bridge about it
+    right = np.clip(np.searchsorted(times, at), 1, T - 1)
+    width = times[right] - times[right - 1]
+    share = (at - times[right - 1]) / width
+    line = np.zeros((len(at), T))
+    rows = np.arange(len(at))
+    line[rows, right - 1], line[rows, right] = 1.0 - share, share
+    bridge = np.kron(width * share * (1.0 - share), np.diagonal(S))[:, None]
+    line = np.kron(line, np.eye(k))
+    H = line @ np.kron(np.eye(T), L @ whiten) @ V @ R.T @ U
+    free = np.einsum("ij,ij->i", line @ V, line)[:, None]
+
+    def given(tau: Any) -> tuple[Array, Array]:
+        """Mean and variance of the walk, a column for each tau."""
+        w = 1.0 / (e + np.square(tau))
+        return (line @ estimate)[:, None] - H @ (u * w), free - H**2 @ w + bridge * np.square(tau)
+
+    mean, _ = given(tau)
+    each, variances = given(grid)
+    likely = np.exp(fits - fits[best])
+    variance = (variances + (each - mean) ** 2) @ (likely / likely.sum())
+    step = tau * np.sqrt(np.maximum(np.diagonal(S), 0.0))
+    return mean[:, 0], np.sqrt(np.maximum(variance, 0.0)), step
