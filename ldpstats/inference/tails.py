@@ -12,6 +12,7 @@ cumulants (`CellLaw`); beyond [0, 1] with the law at the nearer end.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -270,25 +271,9 @@ def largest_pvalue(x: npt.ArrayLike, R: Array, df: float = np.inf) -> Array:
     >>> largest_pvalue([1.96, 4.0], np.eye(2)).round(4)
     array([0.0976, 0.0001])
     """
-    from scipy.special import chdtri, ndtr, ndtri
-
-    m = len(R)
-    rng = np.random.default_rng(2026)  # so that the same survey has the same p-value
-    values, vectors = np.linalg.eigh(R)
-    draws = rng.normal(size=(_DRAWS, m)) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
-    which, u = np.arange(_DRAWS) % m, rng.permutation(_DRAWS) / _DRAWS + 0.5 / _DRAWS
-    loads = R[which]
-    draws -= draws[np.arange(_DRAWS), which][:, None] * loads  # what z_i does not determine
-    scale = np.ones(_DRAWS)
-    if np.isfinite(df):
-        scale = np.sqrt(chdtri(df, rng.permutation(u)) / df)
-    chances = []
-    for one in np.ravel(np.asarray(x, dtype=np.float64)):
-        tail = ndtr(-one * scale)
-        z = -ndtri(u * tail)  # of the statistic that reaches x, above it, as the law is symmetric
-        reach = np.abs(draws + z[:, None] * loads) >= (one * scale - 1e-9)[:, None]
-        chances.append(min(2.0 * m * float(np.mean(tail / reach.sum(axis=1))), 1.0))
-    return np.array(chances).reshape(np.shape(x))
+    reached = _largest_law(R, df)
+    values = np.asarray(x, dtype=np.float64)
+    return np.array([reached(one) for one in values.ravel()]).reshape(values.shape)
 
 
 def largest_critical(alpha: float, R: Array, df: float = np.inf) -> float:
@@ -305,7 +290,30 @@ def largest_critical(alpha: float, R: Array, df: float = np.inf) -> float:
 
     alone, all_apart = -stdtrit(df, alpha / 2.0), -stdtrit(df, alpha / (2.0 * len(R)))
     ends = 0.999 * alone, 1.001 * all_apart
-    return float(root(lambda x: largest_pvalue(x, R, df) - alpha, *ends, xtol=1e-4))
+    reached = _largest_law(R, df)
+    return float(root(lambda x: reached(float(x)) - alpha, *ends, xtol=1e-4))
+
+
+def _largest_law(R: Array, df: float) -> Callable[[float], float]:
+    """The chance that the largest statistic reaches a value, as a function of it."""
+    from scipy.special import chdtri, ndtr, ndtri
+
+    m, every = len(R), np.arange(_DRAWS)
+    rng = np.random.default_rng(2026)  # so that the same survey has the same p-value
+    values, vectors = np.linalg.eigh(R)
+    draws = rng.normal(size=(_DRAWS, m)) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    own = every % m  # the statistic that is given to reach the value, in turn
+    loads, u = R[own], (rng.permutation(_DRAWS) + 0.5) / _DRAWS
+    draws -= draws[every, own][:, None] * loads  # what it does not determine
+    scale = np.sqrt(chdtri(df, rng.permutation(u)) / df) if np.isfinite(df) else np.ones(_DRAWS)
+
+    def reached(x: float) -> float:
+        tail = ndtr(-x * scale)
+        z = -ndtri(u * tail)  # beyond x; below -x it would be alike
+        number = (np.abs(draws + z[:, None] * loads) >= (x * scale - 1e-9)[:, None]).sum(axis=1)
+        return min(2.0 * m * float(np.mean(tail / number)), 1.0)
+
+    return reached
 
 
 # -- Score intervals of linear estimates whose variance and skewness depend on the frequency ------
