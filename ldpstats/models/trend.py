@@ -49,7 +49,6 @@ from ldpstats.models.layout import (
     Pair,
     figures,
     interval_note,
-    outcome_notes,
     title,
 )
 from ldpstats.models.plots import (
@@ -128,7 +127,25 @@ class TrendResults(ByGroup, Results):
 
     @classmethod
     def of(cls, waves: GroupedResults | WeightedResults, order: Any = None) -> TrendResults:
-        """The trend of waves, whose labels are times or, where `order` has them, in this order."""
+        """The trend of waves that were fitted.
+
+        Parameters
+        ----------
+        waves : GroupedResults or WeightedResults
+            Frequencies by one column, whose labels are times as `Survey.trend` reads them.
+        order : list, optional
+            The labels of all waves in their order, where they are no times.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("no", "yes"), epsilon=1.0)
+        >>> waves = {2021: krr.counts([450, 550]), 2022: krr.counts([600, 400])}
+        >>> ldp.TrendResults.of(ldp.GroupedModel(waves, by="year").fit())
+        TrendResults(2 waves by year, k=2, n=2000)
+        """
+        if not isinstance(waves, GroupedResults | WeightedResults) or len(waves.by) != 1:
+            raise InvalidArgument("waves", waves, "must be frequencies by one column, the time")
         times, unit = _times(waves.by[0], [label[0] for label in waves.labels], order)
         return cls(by_wave=waves, times=times, unit=unit, **vars(_fit(waves)))
 
@@ -221,16 +238,20 @@ class TrendResults(ByGroup, Results):
 
     # -- changes in time ---------------------------------------------------------------------
 
-    @cached_property
+    @property
     def _weights(self) -> Array:
-        """What waves count in means, (T,): one over their mean variances."""
-        variance = self.linear.every_bse().reshape(len(self.times), -1) ** 2
-        return np.asarray(1.0 / variance.mean(axis=1))
+        """What waves count in means, (T,): reports, with weights their effective number."""
+        n = np.array(self._sizes, dtype=np.float64)
+        waves = self.by_wave
+        return n / waves.domains.spread if isinstance(waves, WeightedResults) else n
 
-    def _contrasts(self, C: Array) -> tuple[Array, Array]:
-        """Contrasts of waves, (r, T), in every category: estimates, (r k,), and covariance."""
-        R = np.kron(C, np.eye(len(self.categories)))
-        return R @ self.linear.estimate, self.linear.known().transform(R)
+    def _contrasts(self, C: Array) -> tuple[Array, Array, Array]:
+        """Contrasts of waves, (r, T), in every category: R, estimates, (r k,), and covariance."""
+        R, V = np.kron(C, np.eye(len(self.categories))), self.linear.known()
+        found = V.transform(R)
+        if np.diagonal(found).max() <= 1e-12 * V.variances().max():
+            raise NotAvailable("all waves have the same reports of the same persons")
+        return R, R @ self.linear.estimate, found
 
     @property
     def _slope(self) -> Array:
@@ -250,8 +271,8 @@ class TrendResults(ByGroup, Results):
         Returns
         -------
         DataFrame, a row for each category
-            "estimate", "se", "lower", "upper", and "pvalue" of no slope. Waves are weighted by the
-            inverse of their variance; standard errors know which waves share persons.
+            "estimate", "se", "lower", "upper", and "pvalue" of no slope. Waves are weighted by
+            their numbers of reports; standard errors know which waves share persons.
 
         Examples
         --------
@@ -260,12 +281,12 @@ class TrendResults(ByGroup, Results):
         ...                       "year": [2021] * 100 + [2022] * 100 + [2024] * 200})
         >>> trend = ldp.Survey(table, {"ill": ldp.Warner(epsilon=3.0)}).trend("ill", time="year")
         >>> trend.slopes().loc["yes", ["estimate", "se"]].round(3).to_dict()
-        {'estimate': 0.103, 'se': 0.02}
+        {'estimate': 0.102, 'se': 0.02}
         """
         from scipy.special import stdtr
 
         alpha, row = level(alpha), self._slope
-        estimate, V = self._contrasts(row)
+        _, estimate, V = self._contrasts(row)
         se, df = np.sqrt(np.maximum(np.diagonal(V), 0.0)), self._df
         with np.errstate(divide="ignore", invalid="ignore"):
             pvalue = 2.0 * stdtr(df, -np.abs(estimate / se))
@@ -276,24 +297,22 @@ class TrendResults(ByGroup, Results):
 
     def test_trend(self) -> TestResult:
         """Test that no frequency has a slope, see `slopes`: Wald's, of all categories together."""
-        R = np.kron(self._slope, np.eye(len(self.categories)))
+        R, _, _ = self._contrasts(self._slope)
         return replace(self.wald_test((R, 0.0)), null="no frequency has a slope over time")
 
     @cached_property
-    def _splits(self) -> tuple[Array, Array, Array, Array]:
-        """Means before and after each wave but the first, the covariance of their differences.
-
-        The first two are (T - 1, k), the covariance ((T - 1) k, (T - 1) k); then z, (T - 1, k).
-        """
+    def _splits(self) -> tuple[pd.DataFrame, Array]:
+        """Means before each wave but the first and from it on, and correlations of differences."""
         w, T = self._weights, len(self.times)
-        after = np.triu(np.ones((T, T)), 0)[1:] * w
-        before = np.tril(np.ones((T, T)), -1)[1:] * w
-        means = [rows / rows.sum(axis=1, keepdims=True) for rows in (before, after)]
-        d, V = self._contrasts(means[1] - means[0])
+        later = np.triu(np.ones((T, T)))[1:]
+        later, earlier = later * w, (1.0 - later) * w
+        after, before = (one / one.sum(axis=1, keepdims=True) for one in (later, earlier))
+        _, d, V = self._contrasts(after - before)
         y = self.linear.estimate.reshape(T, -1)
-        se = np.sqrt(np.maximum(np.diagonal(V), 0.0))
-        z = np.divide(d, se, out=np.zeros(d.size), where=se > 0.0)
-        return means[0] @ y, means[1] @ y, V, z.reshape(T - 1, -1)
+        columns = {"before": (before @ y).ravel(), "after": (after @ y).ravel(), "difference": d}
+        columns["se"] = np.sqrt(np.maximum(np.diagonal(V), 0.0))
+        index = stacked_index(self.labels[1:], self.categories, self.by, self.name)
+        return pd.DataFrame(columns, index=index), _correlations(V)
 
     def test_change_point(self) -> TestResult:
         """Test that no frequency jumps between two waves.
@@ -301,21 +320,25 @@ class TrendResults(ByGroup, Results):
         The statistic is the largest difference, in standard errors, between the means of the waves
         before and after any time, in any category. The p-value is by the normal law of the largest
         (t, with a design), given the correlations of all these differences.
+
+        Raises
+        ------
+        NotAvailable
+            Where there is nothing to test.
         """
-        before, after, V, z = self._splits
-        most = np.abs(z).max()
-        # of two categories, which change alike, the second
-        at, category = np.argwhere(np.abs(z) >= most - 1e-9)[-1]
-        p = float(largest_pvalue(most, _correlations(V), self._df))
-        wave, name = self.labels[at + 1][0], self.categories[category]
+        frame, R = self._splits
+        z = (frame["difference"] / frame["se"]).abs().fillna(0.0).to_numpy()
+        most = float(z.max())
+        place = np.flatnonzero(z >= most - 1e-9)[-1]  # of two categories that change alike the last
+        (wave, category), row = frame.index[place], frame.iloc[place]
         return TestResult(
             "the frequencies are the same before and after every wave",
-            float(most),
+            most,
             None,
-            p,
+            float(largest_pvalue(most, R, self._df)),
             "largest standardised difference between earlier and later waves",
-            f"the largest is of {name!r} from {wave!r} on: {before[at, category]:.4g} before, "
-            f"{after[at, category]:.4g} after",
+            f"the largest is of {category} from {wave} on: {row['before']:.4g} before, "
+            f"{row['after']:.4g} after",
         )
 
     def change_points(self, alpha: float = 0.05) -> pd.DataFrame:
@@ -329,22 +352,19 @@ class TrendResults(ByGroup, Results):
         Returns
         -------
         DataFrame, a row for each wave but the first, and category
-            "before" and "after", means of the waves weighted by their inverse variances;
-            "difference", "se", and simultaneous "lower" and "upper"; and "in_set", whether the
-            wave is in the confidence set of the time at which the category jumped, if it did so
-            once: all times whose ``z^2`` is less than ``-2 log(1 - sqrt(1 - alpha))`` below the
-            largest (Hansen 2000), conservative for large jumps.
+            "before" and "after", means weighted by the numbers of reports; "difference", "se", and
+            simultaneous "lower" and "upper"; and "in_set", whether the wave is in the confidence
+            set of the time at which the category jumped, if it did so once: all times whose ``z^2``
+            is at most ``-2 log(1 - sqrt(1 - alpha))`` below the largest (Hansen 2000), conservative
+            for large jumps.
         """
-        alpha = level(alpha)
-        before, after, V, z = self._splits
-        d, se = (after - before).reshape(-1), np.sqrt(np.maximum(np.diagonal(V), 0.0))
-        bounds = t_bounds(d, se, np.array(largest_critical(alpha, _correlations(V), self._df)))
+        (frame, R), alpha = self._splits, level(alpha)
+        d, se = frame["difference"].to_numpy(), frame["se"].to_numpy()
+        bounds = t_bounds(d, se, np.array(largest_critical(alpha, R, self._df)))
         low, high = edge_range(bounds, d, se, (-1.0, 1.0), alpha).T
-        near = z**2 >= (z**2).max(axis=0) + 2.0 * np.log(-np.expm1(np.log1p(-alpha) / 2.0))
-        columns = {"before": before.reshape(-1), "after": after.reshape(-1), "difference": d}
-        columns |= {"se": se, "lower": low, "upper": high, "in_set": near.reshape(-1)}
-        index = stacked_index(self.labels[1:], self.categories, self.by, self.name)
-        return pd.DataFrame(columns, index=index)
+        z = (frame["difference"] / frame["se"]).to_numpy().reshape(-1, len(self.categories))
+        near = z**2 >= (z**2).max(axis=0) + 2.0 * np.log(1.0 - np.sqrt(1.0 - alpha))
+        return frame.assign(lower=low, upper=high, in_set=near.ravel())
 
     # -- the course without noise ------------------------------------------------------------
 
@@ -442,13 +462,19 @@ class TrendResults(ByGroup, Results):
             kind = "; or ".join(dict.fromkeys(map(interval_kind, waves.fits)))
         notes = [interval_note(alpha, f"{kind}, within each wave", uncut, source)]
         notes.append(f"Of all waves and categories at once: intervals of {each:.4g}% each.")
-        try:
-            notes += outcome_notes("Same distribution in all waves", self.test_no_change())
-        except NotAvailable as error:
-            notes.append(f"NOTE: {error}.")
-        slopes, jumps = self.test_trend(), self.test_change_point()
-        notes.append(f"No slope ({slopes.method}): {pvalue_text(slopes.pvalue, 'p')}.")
-        notes.append(f"No jump ({jumps.method}): {pvalue_text(jumps.pvalue, 'p')}; {jumps.note}.")
+        tests = {
+            "Same distribution in all waves": self.test_no_change,
+            "No slope": self.test_trend,
+            "No jump": self.test_change_point,
+        }
+        for null, outcome in tests.items():
+            try:
+                test = outcome()
+            except NotAvailable as error:
+                notes.append(f"{null}: {error}.")
+                continue
+            p, more = pvalue_text(test.pvalue, "p"), f"; {test.note}" * bool(test.note)
+            notes.append(f"{null} ({test.method}): {test.statistic:.4g}, {p}{more}.")
         size = 100.0 * self._walk(self.times)[2]
         steps = " to ".join(dict.fromkeys(f"{one:.2g}" for one in (size.min(), size.max())))
         of = f"unit of {self.by[0]}" if self.unit == "unit" else self.unit
@@ -490,11 +516,11 @@ class TrendResults(ByGroup, Results):
         Examples
         --------
         >>> import pandas as pd, ldpstats as ldp
-        >>> table = pd.DataFrame({"ill": ["no", "yes"] * 200, "year": [2021, 2022] * 200})
+        >>> table = pd.DataFrame({"ill": ["no", "yes", "no"] * 100, "year": [2021, 2022] * 150})
         >>> trend = ldp.Survey(table, {"ill": ldp.Warner(epsilon=3.0)}).trend("ill", time="year")
         >>> ax = trend.plot()
         >>> ax.get_title(), ax.get_xlabel()
-        ('ill, n = 400', 'year')
+        ('ill, n = 300', 'year')
         """
         from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -687,14 +713,16 @@ def random_walk(estimate: Array, V: Array, times: Array, at: Array) -> tuple[Arr
     R = np.kron(steps, whiten)
     # the steps are N(0, E + tau^2 I); e and u are the variances and values of their components
     e, U = np.linalg.eigh(R @ V @ R.T)
-    e, u = np.maximum(e, 1e-12 * e[-1])[:, None], (U.T @ (R @ estimate))[:, None]
+    e, u = np.maximum(e, 1e-12)[:, None], (U.T @ (R @ estimate))[:, None]
 
     def loglike(tau: Any) -> Array:
         """The restricted log-likelihood, but for a constant, of each tau."""
         variance = e + np.square(tau)
         return np.asarray(-0.5 * np.sum(np.log(variance) + u**2 / variance, axis=0))
 
-    grid = np.abs(u).max() * _GRID  # beyond the largest step the likelihood only falls
+    grid = (
+        max(float(np.abs(u).max()), 1e-9) * _GRID
+    )  # beyond the largest step the likelihood only falls
     fits = loglike(grid)
     best = int(np.argmax(fits))
     found = minimize_scalar(
