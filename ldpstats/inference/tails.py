@@ -246,7 +246,7 @@ def chi2_pvalue(statistic: npt.ArrayLike, df: npt.ArrayLike) -> Array:
 # -- The largest of several normal, or t, statistics -----------------------------------------------
 
 
-_DRAWS = 1 << 13
+_DRAWS = 1 << 12
 
 
 def largest_pvalue(x: npt.ArrayLike, R: Array, df: float = np.inf) -> Array:

@@ -485,7 +485,7 @@ class TrendResults(ByGroup, Results):
         if not isinstance(waves, WeightedResults) or waves.sample.n_units == waves.sample.nobs:
             notes.append(
                 "NOTE: waves are taken to be of different persons; if persons answered in several, "
-                "make the survey with clusters= the column that identifies them."
+                "make the survey with weights= and clusters=, the column that identifies them."
             )
         return notes
 

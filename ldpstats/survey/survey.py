@@ -791,9 +791,9 @@ class Survey:
         """Frequencies of the true answers to a question in waves, and their course over time.
 
         Waves may be of fresh respondents or of the same persons again. If persons answered in
-        several waves, make the survey with ``clusters=`` the column that identifies them: standard
-        errors and tests then know that their answers and, where devices memoise, their reports go
-        together.
+        several waves, make the survey with ``clusters=`` the column that identifies them (and
+        ``weights=``, a column of ones if all count the same): standard errors and tests then know
+        that their answers and, where devices memoise, their reports go together.
 
         Parameters
         ----------
