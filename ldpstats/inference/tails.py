@@ -268,8 +268,8 @@ def largest_pvalue(x: npt.ArrayLike, R: Array, df: float = np.inf) -> Array:
 
     Examples
     --------
-    >>> largest_pvalue([1.96, 4.0], np.eye(2)).round(4)
-    array([0.0976, 0.0001])
+    >>> largest_pvalue([1.96, 4.0], np.eye(2)).round(3)
+    array([0.098, 0.   ])
     """
     reached = _largest_law(R, df)
     values = np.asarray(x, dtype=np.float64)

@@ -47,6 +47,7 @@ from ldpstats.models.layout import (
     Frame,
     Heading,
     Pair,
+    decimals,
     figures,
     interval_note,
     title,
@@ -285,15 +286,12 @@ class TrendResults(ByGroup, Results):
         """
         from scipy.special import stdtr
 
-        alpha, row = level(alpha), self._slope
-        _, estimate, V = self._contrasts(row)
-        se, df = np.sqrt(np.maximum(np.diagonal(V), 0.0)), self._df
-        with np.errstate(divide="ignore", invalid="ignore"):
-            pvalue = 2.0 * stdtr(df, -np.abs(estimate / se))
-        ends = t_bounds(estimate, se, critical(np.full(se.size, df), alpha)).T
-        names = ["estimate", "se", "lower", "upper", "pvalue"]
-        columns = dict(zip(names, (estimate, se, *ends, pvalue), strict=True))
-        return pd.DataFrame(columns, index=self.categories)
+        alpha, (_, estimate, V) = level(alpha), self._contrasts(self._slope)
+        se = np.sqrt(np.maximum(np.diagonal(V), 0.0))
+        low, high = t_bounds(estimate, se, critical(np.array(self._df), alpha)).T
+        columns = {"estimate": estimate, "se": se, "lower": low, "upper": high}
+        frame = pd.DataFrame(columns, index=self.categories)
+        return frame.assign(pvalue=2.0 * stdtr(self._df, -(frame["estimate"] / se).abs()))
 
     def test_trend(self) -> TestResult:
         """Test that no frequency has a slope, see `slopes`: Wald's, of all categories together."""
@@ -310,9 +308,10 @@ class TrendResults(ByGroup, Results):
         _, d, V = self._contrasts(after - before)
         y = self.linear.estimate.reshape(T, -1)
         columns = {"before": (before @ y).ravel(), "after": (after @ y).ravel(), "difference": d}
-        columns["se"] = np.sqrt(np.maximum(np.diagonal(V), 0.0))
+        columns["se"] = se = np.sqrt(np.maximum(np.diagonal(V), 0.0))
         index = stacked_index(self.labels[1:], self.categories, self.by, self.name)
-        return pd.DataFrame(columns, index=index), _correlations(V)
+        some = np.flatnonzero(se > 1e-6 * se.max())  # a category that nobody chose does not change
+        return pd.DataFrame(columns, index=index), _correlations(V[np.ix_(some, some)])
 
     def test_change_point(self) -> TestResult:
         """Test that no frequency jumps between two waves.
@@ -355,8 +354,8 @@ class TrendResults(ByGroup, Results):
             "before" and "after", means weighted by the numbers of reports; "difference", "se", and
             simultaneous "lower" and "upper"; and "in_set", whether the wave is in the confidence
             set of the time at which the category jumped, if it did so once: all times whose ``z^2``
-            is at most ``-2 log(1 - sqrt(1 - alpha))`` below the largest (Hansen 2000), conservative
-            for large jumps.
+            is at most ``-2 log(1 - sqrt(1 - alpha))`` below the largest (Hansen 2000); between
+            waves nothing is known, which makes it conservative.
         """
         (frame, R), alpha = self._splits, level(alpha)
         d, se = frame["difference"].to_numpy(), frame["se"].to_numpy()
@@ -374,7 +373,7 @@ class TrendResults(ByGroup, Results):
 
     def _smooth(self, at: Array, alpha: float) -> pd.DataFrame:
         estimate, se, _ = self._walk(at)
-        bounds = t_bounds(estimate, se, critical(np.full(se.size, self._df), alpha))
+        bounds = t_bounds(estimate, se, critical(np.array(self._df), alpha))
         low, high = edge_normal(bounds, estimate, se, alpha).T
         return pd.DataFrame({"estimate": estimate, "se": se, "lower": low, "upper": high})
 
@@ -431,12 +430,10 @@ class TrendResults(ByGroup, Results):
 
     def _largest(self, frame: Frame, max_rows: int) -> tuple[Frame, list[str]]:
         T, k = len(self.times), len(self.categories)
-        most = max(max_rows // T, 1)
-        if k <= most:
+        if k <= (most := max(max_rows // T, 1)):
             return frame, []
-        rows = np.arange(T * k).reshape(T, k)[:, self._shown(most)]
-        note = f"Shown: the {most} largest of {k} categories."
-        return frame.iloc[rows.reshape(-1)], [note]
+        rows = np.arange(T * k).reshape(T, k)[:, self._shown(most)].ravel()
+        return frame.iloc[rows], [f"Shown: the {most} largest of {k} categories."]
 
     def _shown(self, most: int) -> Array:
         """The places of the categories that are largest on average."""
@@ -444,7 +441,7 @@ class TrendResults(ByGroup, Results):
         return shown_rows(mean, mean, False, most)
 
     def _body(self, shown: Frame, heads: list[str], cells: list[list[str]]) -> Body:
-        smooth = figures(shown["smooth"], len(cells[0][0].rpartition(".")[2]))
+        smooth = figures(shown["smooth"], decimals(shown["linear_se"].to_numpy()))
         cells = [[*own, more] for own, more in zip(cells, smooth, strict=True)]
         return super()._body(shown, [*heads, "smooth"], cells)
 
@@ -532,7 +529,10 @@ class TrendResults(ByGroup, Results):
         if category is not None:
             places = positions("category", category, self.categories)
         frame, joint = self._estimates_frame(alpha), self.conf_int(alpha, simultaneous=True)
-        head = title_text(title, ", ".join(filter(None, [self.name, f"n = {self.nobs:,}"])))
+        words = [self.name, f"n = {self.nobs:,}"]
+        if category is None and k > 2 and len(places) < k:
+            words.append(f"the {len(places)} largest of {k}")
+        head = title_text(title, ", ".join(filter(None, words)))
         ax = axes_of(ax, 7.0, 4.0)
         # the band is wide where waves are missing; bars of several categories stand side by side
         widths = np.diff(self.times)
@@ -546,15 +546,15 @@ class TrendResults(ByGroup, Results):
             rows, ends, line = frame.iloc[place::k], joint.iloc[place::k], walk.iloc[place::k]
             x = self._drawn(self.times + apart * (i - (len(places) - 1) / 2.0))
             how: dict[str, Any] = {"color": colour, "alpha": 0.6}
-            words = [interval_name(alpha), "all at once", "smooth"] if not i else [""] * 3
-            ax.vlines(x, rows["lower"], rows["upper"], lw=2.5, label=words[0], **how)
-            ax.vlines(x, ends["lower"], ends["upper"], lw=0.8, label=words[1], **how)
+            said = [interval_name(alpha), "all at once", "smooth"] if not i else [""] * 3
+            ax.vlines(x, rows["lower"], rows["upper"], lw=2.5, label=said[0], **how)
+            ax.vlines(x, ends["lower"], ends["upper"], lw=0.8, label=said[1], **how)
             name = axis_labels(self.categories[[place]], LONGEST_LABEL)[0]
             ax.plot(x, rows["params"], "o", ms=4, color=colour, label=name)
             ax.fill_between(
                 self._drawn(at), line["lower"], line["upper"], color=colour, alpha=0.15, lw=0
             )
-            ax.plot(self._drawn(at), line["estimate"], color=colour, lw=1.5, label=words[2])
+            ax.plot(self._drawn(at), line["estimate"], color=colour, lw=1.5, label=said[2])
         if self.unit == "wave":
             ax.set_xticks(self.times, axis_labels((one[0] for one in self.labels), LONGEST_LABEL))
         elif self.unit == "unit":
@@ -683,11 +683,12 @@ def _times(name: str, labels: list[Any], order: Any) -> tuple[Array, str]:
 
 
 def _correlations(V: Array) -> Array:
-    """Correlations of the estimates that vary, of a covariance (q, q)."""
+    """Correlations of estimates with a covariance, (q, q); of one without variance none."""
     variance = np.diagonal(V)
-    some = np.flatnonzero(variance > 1e-12 * variance.max())
-    se = np.sqrt(variance[some])
-    return np.asarray(V[np.ix_(some, some)] / np.outer(se, se))
+    se = np.sqrt(np.where(variance > 1e-12 * variance.max(), variance, np.inf))
+    R = V / np.outer(se, se)
+    np.fill_diagonal(R, 1.0)
+    return np.asarray(R)
 
 
 _GRID = np.linspace(0.0, 3.0, 101)
@@ -720,9 +721,7 @@ def random_walk(estimate: Array, V: Array, times: Array, at: Array) -> tuple[Arr
         variance = e + np.square(tau)
         return np.asarray(-0.5 * np.sum(np.log(variance) + u**2 / variance, axis=0))
 
-    grid = (
-        max(float(np.abs(u).max()), 1e-9) * _GRID
-    )  # beyond the largest step the likelihood only falls
+    grid = np.sqrt(np.max([u**2, e])) * _GRID  # beyond the largest step the likelihood only falls
     fits = loglike(grid)
     best = int(np.argmax(fits))
     found = minimize_scalar(

@@ -825,6 +825,9 @@ class Survey:
         ...                       "year": [2021] * 100 + [2022] * 100 + [2024] * 200})
         >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=3.0)})
         >>> print(survey.trend("ill", time="year").test_no_change())
+        Pearson chi-square of the privatised reports
+          H0: all 3 waves have the same distribution
+          statistic 26.67, df 2, p-value 1.62e-06
         """
         check_options(how, FrequencyModel.fit)
         time = column_name("time", time)
