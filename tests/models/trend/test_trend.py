@@ -121,6 +121,12 @@ def test_bad_arguments_are_named(noisy):
         ldp.Survey(many, sheet).trend("village", "wave")
 
 
+def test_many_years_are_waves_without_a_warning():
+    frame, sheet = survey_of(range(2000, 2025), 40)
+    trend = ldp.Survey(frame, sheet).trend("late", "wave")
+    assert trend.times.tolist() == list(range(2000, 2025))
+
+
 # ---- wave by wave
 
 
