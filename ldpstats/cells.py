@@ -650,7 +650,8 @@ class MarkovLaw(CellLaw):
     def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
         def pull(v: Array) -> Array:
             if not self._q:
-                return self._slopes(theta, reports.z[:1], reports.rows.adjoint(v)[None])[0]
+                q = reports.rows.adjoint(v)[None]
+                return np.asarray(self._slopes(theta, reports.z[:1], q)[0])
             total = np.zeros(self.size)
             for part, L, z, at in self._each(reports):
                 q = np.zeros((len(z), L.shape[1]))
