@@ -310,7 +310,7 @@ class CellModel:
         mechanisms is a list of pairs. Unknown parameters of devices are estimated as well.
     structure : Structure
         What `ldpstats.cells` makes: saturated(), loglinear("a*b + c"), latent_class(2), rasch(),
-        two_parameter(), function(...).
+        two_parameter(), markov(), function(...).
     names : sequence of str, optional
         Names of the questions; by default those of the reports.
     covariates : DataFrame, optional
