@@ -674,12 +674,16 @@ class MarkovLaw(CellLaw):
             for _ in range(20):
                 v = reports.n / reports.rows.mix(self._ahead(tables)[1][0])
                 counts = self._back(tables, reports.rows.adjoint(v)[None])
-                counts = [np.maximum(P * N, 1e-9) for P, N in zip(tables, counts, strict=True)]
+                each = zip(tables, counts, strict=True)
+                counts = [np.maximum(P * N, 1e-6 * reports.n.sum()) for P, N in each]
                 tables = [N / N.sum(axis=2, keepdims=True) for N in counts]
             logits = [np.zeros((*laws.shape, laws.n_slopes)) for laws in self._laws]
             for full, P in zip(logits, tables, strict=True):
                 full[..., 0] = np.log(P[0])
             yield self._theta(logits)
+
+    def inside(self, theta: Array, most: float = 4.0) -> Array:
+        return np.clip(theta, -most, most)
 
     def sorted(self, theta: Array, reports: CellReports) -> Array:
         """Hidden states by their mean answer."""

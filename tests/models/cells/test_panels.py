@@ -343,6 +343,26 @@ def test_two_waves_determine_no_hidden_states_and_no_stayers(panel: Any, how: An
         ldp.CellModel(two, cells.markov(**how)).fit()
 
 
+def test_intervals_at_absorbing_answers_end_where_the_likelihood_ratio_does() -> None:
+    rng = np.random.default_rng(0)
+    x = chain(1500, np.array([[0.85, 0.15], [0.0, 1.0]]), 4, rng, np.array([0.7, 0.3]))
+    model = ldp.CellModel(observed(x, YES), cells.markov(stationary=True, stayers=True))
+    results = model.fit(n_starts=2, unidentified="keep")
+    low, high = results.conf_int().loc["P(no->yes | mover)"]
+    # of those who begin with no how many never move, and when the others do
+    moved = np.bincount((x[x[:, 0] == 0] == 0).sum(axis=1), minlength=5)[1:]
+
+    def llf(m: float) -> float:
+        shares = np.linspace(0.0, 0.9, 4001)  # of stayers
+        at = (1.0 - shares[:, None]) * m * (1.0 - m) ** np.arange(3)
+        p = np.column_stack([at, 1.0 - at.sum(axis=1)])
+        return float((np.log(p) @ moved).max())
+
+    top = max(map(llf, np.linspace(0.1, 0.4, 301)))
+    for end in (low, high):
+        assert 2.0 * (top - llf(end)) == pytest.approx(3.8415, rel=0.01)
+
+
 def test_planned_transitions_have_binomial_errors() -> None:
     P, first = np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.6, 0.4])
     p = np.einsum("a,ab,bc->abc", first, P, P)
