@@ -486,8 +486,8 @@ class MarkovLaw(CellLaw):
         self._largest = self._k ** (T - 1) * max(self._k, sizes[-1] + C * stayers)
         if self._largest > _MOST_CELLS:
             raise NotAvailable(
-                f"{self._k**T:,} sequences of answers, with what the next wave rests on, are too "
-                f"many: {_MOST_CELLS:,} at most; take fewer waves, a smaller order, or latent_class"
+                f"{self._k**T:,} sequences of answers are too many: {_MOST_CELLS:,} at most, fewer "
+                "with a higher order or more states than answers; take fewer waves"
             )
         units, self._means = _scales(columns)
         names: list[str] = []
@@ -516,8 +516,7 @@ class MarkovLaw(CellLaw):
             if not stationary or t <= order:
                 head = "" if stationary and t == order else f"{waves[t]}: "
                 past = map(",".join, product(states, repeat=min(t, order)))
-                who = " | mover" if stayers else ""
-                words = [[f"{one}->{c}{who}" for c in states] for one in past]
+                words = [[f"{one}->{c}{' | mover' * stayers}" for c in states] for one in past]
                 add(head, words, np.arange(sizes[t - 1]) % C)
             at, more = np.arange(sizes[t - 1] * C), C * stayers
             shape = sizes[t - 1] + more, sizes[t] + more
@@ -528,8 +527,7 @@ class MarkovLaw(CellLaw):
         self._last = [np.eye(C)[at] for at in last]  # which state S ends with, (S, C), by wave
         each = [np.tile(np.r_[1.0, units][: one.n_slopes], len(one.shown)) for one in self._laws]
         self.names, self.units = tuple(names), np.concatenate(each)
-        free = [one.n_slopes == 1 for one in self._laws]
-        self.bounded = np.repeat(free, [*map(len, each)])
+        self.bounded = np.repeat([one.n_slopes == 1 for one in self._laws], [*map(len, each)])
         self.size = sum(one.free.size * one.n_slopes for one in self._laws)
 
     def _logits(self, theta: Array) -> list[Array]:
@@ -552,14 +550,11 @@ class MarkovLaw(CellLaw):
         return np.concatenate(parts)
 
     def _tables(self, theta: Array, z: Array) -> list[Array]:
-        """The laws, (u or 1, rows, outcomes)."""
-        found = []
-        for full in self._logits(theta):
-            eta = full[None, ..., 0]
-            if full.shape[-1] > 1:
-                eta = eta + np.tensordot(z, full[..., 1:], (1, 2))
-            found.append(log_sum(eta))
-        return found
+        """The laws, (u, rows, outcomes), at covariates z, (u, q)."""
+        each = [(full, z[:, : full.shape[-1] - 1]) for full in self._logits(theta)]
+        return [
+            log_sum(full[..., 0] + np.tensordot(own, full[..., 1:], (1, 2))) for full, own in each
+        ]
 
     def shown(self, theta: Array) -> Array:
         parts = []
@@ -701,9 +696,8 @@ class MarkovLaw(CellLaw):
         return self._theta(logits)
 
     def remarks(self, theta: Array, reports: CellReports) -> list[str]:
-        words = []
-        if self._hidden:
-            words.append("States: in the order of their mean answer, answers numbered from 0 on.")
+        text = "States: in the order of their mean answer, answers numbered from 0 on."
+        words = [text] if self._hidden else []
         if self._stayers:
             z, place = reports.patterns
             first, stay = self._tables(theta, z)[:2]
@@ -1521,10 +1515,8 @@ def markov(
     past = positive_integer("order", order, 1)
     states = None if latent is None else positive_integer("latent", latent, 2)
     same, some = boolean("stationary", stationary), boolean("stayers", stayers)
-    shown = {"order": past, "stationary": same, "latent": states, "stayers": some}
-    shown = {key: value for key, value in shown.items() if value not in (None, False)}
-    if past == 1:
-        del shown["order"]
+    shown = {"order": past if past > 1 else None, "stationary": same or None}
+    shown |= {"latent": states, "stayers": some or None}
 
     def law(questions: Questions, columns: Columns) -> Law:
         if len(questions) <= past:

@@ -665,11 +665,11 @@ class CellModel:
         how = {"maxima": tuple(distinct), "reached": (reached, len(tops)), "converged": converged}
         results = model._results(self.law.sorted(theta, self.reports), cov_type, **how)
         if not converged:
-            words = "no start reached a maximum: raise n_starts, or take fewer classes"
+            words = "no start reached a maximum: raise n_starts, or take a smaller law"
             warnings.warn(words, ConvergenceWarning, stacklevel=2)
         elif reached < 2 < len(tops):
             words = f"the best of {len(tops)} starts reached its maximum alone: others may be "
-            words += "better; raise n_starts, or take fewer classes"
+            words += "better; raise n_starts, or take a smaller law"
             warnings.warn(words, ConvergenceWarning, stacklevel=2)
         return results
 
