@@ -20,9 +20,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from itertools import combinations, product
+from itertools import chain, combinations, count, product
 from math import comb, prod
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ from numpy.exceptions import ComplexWarning
 from ldpstats.arguments import (
     Array,
     as_array,
+    boolean,
     did_you_mean,
     listed,
     numbers,
@@ -49,6 +50,7 @@ __all__ = [
     "latent_class",
     "list_experiment",
     "loglinear",
+    "markov",
     "rasch",
     "saturated",
     "two_parameter",
@@ -113,6 +115,12 @@ class CellReports:
         waves = tuple(range(len(places)))
         return np.exp(of_paths(same, waves, len(waves), self.W[places[0]].shape[1]))
 
+    @cached_property
+    def patterns(self) -> tuple[Array, npt.NDArray[np.intp]]:
+        """Distinct covariates, (Z, q), and which of them each joint report has, (u,)."""
+        z, place = np.unique(self.z, axis=0, return_inverse=True)
+        return z, place.reshape(-1)
+
     def loglike(self, m: Array) -> Array:
         """``sum n log m``, (...), of m, (..., u); -inf where what was seen is impossible."""
         seen = self.n > 0
@@ -163,7 +171,7 @@ class Law(ABC):
     size: int  # d, of coordinates without constraints
     bounded: Array  # whether what is shown is a probability, by parameter
     units: Any = 1.0  # what is shown is divided by: standard deviations of covariates
-    n_classes: int = 0  # of latent classes
+    n_classes: int = 0  # of latent classes, or hidden states
 
     @abstractmethod
     def mix(self, reports: CellReports, theta: Array) -> Array:
@@ -196,6 +204,10 @@ class Law(ABC):
     def sorted(self, theta: Array, reports: CellReports) -> Array:
         """The same law in its printed form, where several parameters give one law."""
         return theta
+
+    def remarks(self, theta: Array, reports: CellReports) -> list[str]:
+        """What a summary says of the parameters."""
+        return []
 
     def inside(self, theta: Array, most: float = 4.0) -> Array:
         """A point near theta where no probability is zero: there a law shows what is open."""
@@ -457,6 +469,278 @@ class Simplex(LogLinear):
         yield np.zeros(self.size)
 
 
+# -- Waves of one question -------------------------------------------------------------------------
+
+
+class Laws(NamedTuple):
+    """Laws of a chain, one a row: log odds of the outcomes against the outcome `against` of a row.
+
+    Of the entries, row by row, those `free` have coordinates, a constant and slopes of covariates,
+    and those `shown` are printed.
+    """
+
+    shape: tuple[int, int]
+    against: npt.NDArray[np.intp]
+    free: npt.NDArray[np.intp]
+    shown: npt.NDArray[np.intp]
+    n_slopes: int  # with the constant
+
+
+class MarkovLaw(CellLaw):
+    """A chain of states, one a wave: the answers themselves, or hidden ones with laws of answers.
+
+    Its laws, in this order, are those of the first state, of staying for good given that state, of
+    the next state given the last ones, and of the answer given a hidden state. A recursion goes
+    from wave to wave over all sequences of answers, and over S: the last states of a mover, as many
+    as the next one rests on, and the state of a stayer.
+    """
+
+    def __init__(
+        self,
+        questions: Questions,
+        order: int,
+        stationary: bool,
+        n_states: int | None,
+        stayers: bool,
+        columns: Columns,
+    ) -> None:
+        waves, answers = list(questions), [*map(str, next(iter(questions.values())))]
+        states = answers if n_states is None else [f"state {c + 1}" for c in range(n_states)]
+        self._k, self._C, self._q, self._stayers = len(answers), len(states), len(columns), stayers
+        self._hidden, C, T = n_states is not None, len(states), len(waves)
+        self.n_classes = C * (1 + stayers) if stayers or self._hidden else 0
+        sizes = [C ** min(t + 1, order) for t in range(T)]  # of the states of movers, by wave
+        self._largest = self._k ** (T - 1) * max(self._k, sizes[-1] + C * stayers)
+        if self._largest > _MOST_CELLS:
+            raise NotAvailable(
+                f"{self._k**T:,} sequences of answers are too many: {_MOST_CELLS:,} at most, fewer "
+                "with a higher order or more states than answers; take fewer waves"
+            )
+        units, self._means = _scales(columns)
+        names: list[str] = []
+        self._laws: list[Laws] = []
+        # of each step which law it is, its entries, its sizes, and the wave answered before
+        self._steps: list[tuple[int, Array, Array, tuple[int, int], int | None]] = []
+
+        def add(head: str, words: list[list[str]], against: Any = 0, public: Any = columns) -> None:
+            shape, flat = (len(words), len(words[0])), [*chain(*words)]
+            row = np.arange(shape[0])
+            against = row * 0 + against
+            free = np.delete(np.arange(len(flat)), row * shape[1] + against)
+            shown = free if public or shape[1] == 2 else np.arange(len(flat))
+            for word in (flat[i] for i in shown):
+                one = [f"{head}{word}: {name}" for name in ("const", *public)]
+                names.extend(one if public else [f"{head}P({word})"])
+            self._laws.append(Laws(shape, against, free, shown, 1 + len(public)))
+
+        add(f"{waves[0]}{' =' if columns else ':'} ", [states])
+        self._steps.append((0, np.zeros(C, dtype=int), np.arange(C), (1, C), None))
+        if stayers:
+            add("", [[f"mover | {c}", f"stayer | {c}"] for c in states])
+            at = np.arange(2 * C)
+            self._steps.append((1, at // 2, at // 2 + C * (at % 2), (C, 2 * C), None))
+        for t in range(1, T):
+            if not stationary or t <= order:
+                head = "" if stationary and t == order else f"{waves[t]}: "
+                past = map(",".join, product(states, repeat=min(t, order)))
+                words = [[f"{one}->{c}{' | mover' * stayers}" for c in states] for one in past]
+                add(head, words, np.arange(sizes[t - 1]) % C)
+            at, more = np.arange(sizes[t - 1] * C), C * stayers
+            shape = sizes[t - 1] + more, sizes[t] + more
+            self._steps.append((len(self._laws) - 1, at // C, at % sizes[t], shape, t - 1))
+        if self._hidden:
+            add("", [[f"{y} | {c}" for y in answers] for c in states], public=())
+        last = [np.r_[np.arange(size) % C, np.arange(C * stayers)] for size in sizes]
+        self._last = [np.eye(C)[at] for at in last]  # which state S ends with, (S, C), by wave
+        each = [np.tile(np.r_[1.0, units][: one.n_slopes], len(one.shown)) for one in self._laws]
+        self.names, self.units = tuple(names), np.concatenate(each)
+        self.bounded = np.repeat([one.n_slopes == 1 for one in self._laws], [*map(len, each)])
+        self.size = sum(one.free.size * one.n_slopes for one in self._laws)
+
+    def _logits(self, theta: Array) -> list[Array]:
+        """Log odds of all outcomes, (..., rows, outcomes, 1 + q)."""
+        found, at, lead = [], 0, theta.shape[:-1]
+        for shape, _, free, _, slopes in self._laws:
+            full = np.zeros((*lead, prod(shape), slopes), theta.dtype)
+            part = theta[..., at : at + free.size * slopes]
+            full[..., free, :] = part.reshape(*lead, -1, slopes)
+            found.append(full.reshape(*lead, *shape, slopes))
+            at += part.shape[-1]
+        return found
+
+    def _theta(self, logits: Sequence[Array]) -> Array:
+        """The coordinates of log odds against any outcome."""
+        parts = []
+        for laws, full in zip(self._laws, logits, strict=True):
+            own = full - full[np.arange(len(full)), laws.against][:, None]
+            parts.append(own.reshape(-1, laws.n_slopes)[laws.free].reshape(-1))
+        return np.concatenate(parts)
+
+    def _tables(self, theta: Array, z: Array) -> list[Array]:
+        """The laws, (u, rows, outcomes), at covariates z, (u, q)."""
+        each = [(full, z[:, : full.shape[-1] - 1]) for full in self._logits(theta)]
+        return [
+            log_sum(full[..., 0] + np.tensordot(own, full[..., 1:], (1, 2))) for full, own in each
+        ]
+
+    def shown(self, theta: Array) -> Array:
+        parts = []
+        for laws, full in zip(self._laws, self._logits(theta), strict=True):
+            odds = full.reshape(*theta.shape[:-1], -1, laws.n_slopes)[..., laws.shown, :]
+            law = log_sum(full[..., 0]).reshape(*theta.shape[:-1], -1)[..., laws.shown]
+            parts.append(_uncentred(odds, self._means) if laws.n_slopes > 1 else law)
+        return np.concatenate(parts, axis=-1)
+
+    def _chain(self, tables: list[Array]) -> tuple[list[Array], list[Array]]:
+        """The steps, (., S, S'), and by wave the laws of the answer given S, (., k, S)."""
+        steps, C = [], self._C
+        for place, rows, columns, shape, wave in self._steps:
+            step = np.zeros((len(tables[place]), *shape), tables[place].dtype)
+            step[:, rows, columns] = tables[place].reshape(len(step), -1)
+            if self._stayers and wave is not None:
+                step[:, -C:, -C:] = np.eye(C)
+            steps.append(step)
+        own = tables[-1] if self._hidden else np.eye(C)[None]
+        return steps, [(last @ own).swapaxes(1, 2) for last in self._last]
+
+    def _ahead(self, tables: list[Array]) -> tuple[list[Array], Array]:
+        """Before each step laws of the answers so far and S, (., answers, S); p, (., cells)."""
+        steps, answers = self._chain(tables)
+        laws = [np.ones((1, 1, 1))]
+        for step, (*_, wave) in zip(steps, self._steps, strict=True):
+            laws.append(_answered(laws[-1], answers, wave) @ step)
+        p = laws[-1] @ answers[-1].swapaxes(1, 2)
+        return laws, p.reshape(len(p), -1)
+
+    def _back(self, tables: list[Array], q: Array) -> list[Array]:
+        """Derivatives of ``q p`` by the tables, (u, rows, outcomes), of q, (u, cells)."""
+        (steps, answers), (laws, _) = self._chain(tables), self._ahead(tables)
+        out = [np.zeros((len(q), *table.shape[1:])) for table in tables]
+
+        def before(turn: Array, law: Array, wave: int) -> Array:
+            """Derivatives by the law, (u, answers, S), of those after an answer."""
+            turn = turn.reshape(len(q), law.shape[1], self._k, -1)
+            if self._hidden:
+                out[-1] += self._last[wave].T @ (law[:, :, None] * turn).sum(axis=1).swapaxes(1, 2)
+            return np.asarray((turn * answers[wave][:, None]).sum(axis=2))
+
+        turn = before(q, laws.pop(), len(answers) - 1)
+        for step, law, (place, rows, columns, _, wave) in zip(
+            reversed(steps), reversed(laws), reversed(self._steps), strict=True
+        ):
+            slopes = _answered(law, answers, wave).swapaxes(1, 2) @ turn
+            out[place] += slopes[:, rows, columns].reshape(out[place].shape)
+            turn = turn @ step.swapaxes(1, 2)
+            turn = turn if wave is None else before(turn, law, wave)
+        return out
+
+    def _slopes(self, theta: Array, z: Array, q: Array) -> Array:
+        """Derivatives of ``q p`` by theta, (u, d), of q, (u, cells), at covariates z, (u, q)."""
+        tables, X, parts = self._tables(theta, z), np.column_stack([np.ones(len(z)), z]), []
+        for laws, P, G in zip(self._laws, tables, self._back(tables, q), strict=True):
+            G = (P * (G - (P * G).sum(axis=2, keepdims=True))).reshape(len(q), -1)[:, laws.free]
+            parts.append((G[:, :, None] * X[:, None, : laws.n_slopes]).reshape(len(q), -1))
+        return np.hstack(parts)
+
+    def _blocks(self, u: int) -> Iterator[slice]:
+        """Parts of u rows of as many numbers as there are cells."""
+        step = max(1, _MOST_CELLS // self._largest)
+        return (slice(start, min(start + step, u)) for start in range(0, u, step))
+
+    def _each(self, reports: CellReports) -> Iterator[tuple[slice, Array, Array, Array]]:
+        """Blocks of joint reports: likelihoods of all cells, and distinct covariates by place."""
+        z, place = reports.patterns
+        for part in self._blocks(len(place)):
+            kinds, at = np.unique(place[part], return_inverse=True)
+            yield part, reports.rows.take(part.start, part.stop), z[kinds], at
+
+    def cells(self, theta: Array, reports: CellReports) -> Array:
+        (z, place), total = reports.patterns, np.zeros(prod(reports.sizes), theta.dtype)
+        share = np.bincount(place, reports.n) / reports.n.sum()
+        for part in self._blocks(len(z)):
+            total = total + share[part] @ self._ahead(self._tables(theta, z[part]))[1]
+        return total
+
+    def mix(self, reports: CellReports, theta: Array) -> Array:
+        if not self._q:
+            return super().mix(reports, theta)
+        m = np.empty(len(reports.n))
+        for part, L, z, at in self._each(reports):
+            m[part] = (L * self._ahead(self._tables(theta, z))[1][at]).sum(axis=1)
+        return m
+
+    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
+        def pull(v: Array) -> Array:
+            if not self._q:
+                q = reports.rows.adjoint(v)[None]
+                return np.asarray(self._slopes(theta, reports.z[:1], q)[0])
+            total = np.zeros(self.size)
+            for part, L, z, at in self._each(reports):
+                q = np.zeros((len(z), L.shape[1]))
+                np.add.at(q, at, v[part, None] * L)
+                total += self._slopes(theta, z, q).sum(axis=0)
+            return total
+
+        return self.mix(reports, theta), pull
+
+    def scores(self, reports: CellReports, theta: Array) -> Array:
+        if not self._q:
+            return super().scores(reports, theta)
+        m, each = self.mix(reports, theta)[:, None], self._each(reports)
+        return np.vstack([self._slopes(theta, z[at], L / m[part]) for part, L, z, at in each])
+
+    def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
+        """Some steps of EM from random points, without covariates; few where nothing is hidden."""
+        for _ in count() if self.n_classes else range(2):
+            tables = self._tables(rng.normal(0.0, 1.0, self.size), np.zeros((1, self._q)))
+            for _ in range(20):
+                v = reports.n / reports.rows.mix(self._ahead(tables)[1][0])
+                counts = self._back(tables, reports.rows.adjoint(v)[None])
+                each = zip(tables, counts, strict=True)
+                counts = [np.maximum(P * N, 1e-6 * reports.n.sum()) for P, N in each]
+                tables = [N / N.sum(axis=2, keepdims=True) for N in counts]
+            logits = [np.zeros((*laws.shape, laws.n_slopes)) for laws in self._laws]
+            for full, P in zip(logits, tables, strict=True):
+                full[..., 0] = np.log(P[0])
+            yield self._theta(logits)
+
+    def inside(self, theta: Array, most: float = 4.0) -> Array:
+        return np.clip(theta, -most, most)
+
+    def sorted(self, theta: Array, reports: CellReports) -> Array:
+        """Hidden states by their mean answer."""
+        if not self._hidden:
+            return theta
+        mean = self._tables(theta, reports.z[:1])[-1][0] @ np.arange(self._k)
+        order, logits = np.argsort(mean, kind="stable"), []
+        for full in self._logits(theta):
+            rows = np.zeros(1, dtype=int)
+            while len(rows) < len(full):
+                rows = (rows[:, None] * self._C + order).reshape(-1)
+            logits.append(full[rows])
+        for place in {place for place, *_, wave in self._steps if place == 0 or wave is not None}:
+            logits[place] = logits[place][:, order]
+        return self._theta(logits)
+
+    def remarks(self, theta: Array, reports: CellReports) -> list[str]:
+        text = "States: in the order of their mean answer, answers numbered from 0 on."
+        words = [text] if self._hidden else []
+        if self._stayers:
+            z, place = reports.patterns
+            first, stay = self._tables(theta, z)[:2]
+            share = np.average((first[:, 0] * stay[..., 1]).sum(axis=1)[place], weights=reports.n)
+            words.append(f"Stayers: {100 * share:.0f}% of the respondents never change.")
+        return words
+
+
+def _answered(law: Array, answers: list[Array], wave: int | None) -> Array:
+    """Laws of the answers so far and S, (u, answers, S), with one more answer."""
+    if wave is None:
+        return law
+    more = law[:, :, None] * answers[wave][:, None]
+    return np.asarray(more.reshape(len(more), -1, more.shape[-1]))
+
+
 # -- Mixtures: questions that are independent given a class, or an ability -------------------------
 
 
@@ -644,12 +928,21 @@ class LatentClassLaw(Mixture):
         own = [np.log(law[:, 1:] / law[:, :1]).reshape(-1) for law in laws]
         return np.concatenate([odds.reshape(-1), *own])
 
+    def shares(self, theta: Array, reports: CellReports) -> Array:
+        """Shares of the classes, (C,); with covariates the mean over the respondents."""
+        weights = self.nodes(theta, reports.z)[0]
+        return np.asarray(
+            weights[0] if len(weights) == 1 else reports.n @ weights / reports.n.sum()
+        )
+
+    def remarks(self, theta: Array, reports: CellReports) -> list[str]:
+        each = ", ".join(f"{100 * share:.0f}%" for share in self.shares(theta, reports))
+        return [f"Classes: the largest first; their mean shares are {each}."]
+
     def sorted(self, theta: Array, reports: CellReports) -> Array:
         """The largest class first."""
         odds, own = self._split(theta)
-        weights = self.nodes(theta, reports.z)[0]
-        shares = reports.n @ weights if len(weights) > 1 else weights[0]
-        order = np.argsort(-shares, kind="stable")
+        order = np.argsort(-self.shares(theta, reports), kind="stable")
         whole = np.vstack([np.zeros((1, odds.shape[1])), odds])[order]
         parts = [whole[1:] - whole[0], *(part[order] for part in own)]
         return np.concatenate([part.reshape(-1) for part in parts])
@@ -1192,6 +1485,80 @@ def _spelled(name: str, *arguments: Any, **named: Any) -> str:
     return f"{name}({', '.join(words)})"
 
 
+def markov(
+    covariates: str | None = None,
+    order: int = 1,
+    stationary: bool = False,
+    latent: int | None = None,
+    stayers: bool = False,
+) -> Structure:
+    """Waves of one question: a law of the first answer, and transitions from wave to wave.
+
+    The questions of the model are the waves, in their order, all with the same answers. Whoever
+    missed a wave contributes the others.
+
+    Parameters
+    ----------
+    covariates : str, optional
+        "~ age + region": public columns that predict the log odds of a transition against staying,
+        of the first answer against the first category, and of stayers against movers.
+    order : int
+        How many answers before the next one rests on.
+    stationary : bool
+        Whether the transitions are the same between all waves. Of order 2, those to the second wave
+        rest on one answer and are others.
+    latent : int, optional
+        The chain is of so many hidden states; given the state, answers have a law of their own, the
+        same in all waves. By default it is of the answers themselves.
+    stayers : bool
+        Whether some persons never change; the others are movers, whose transitions are estimated.
+
+    Notes
+    -----
+    Hidden states are in the order of their mean answer, where answers are numbered from 0 on.
+    A stayer is not known from her answers: movers may stay for long, too. With a state for each
+    answer, a latent chain separates changes of opinion from answers given in error. All sequences
+    of answers are counted, up to a million: twenty waves of yes and no, ten of four answers.
+    Stationary transitions are nested in free ones, and those without covariates in those with some:
+    `lr_test` compares them; of numbers of states, and of stayers, with a bootstrap.
+
+    References
+    ----------
+    Goodman (1961), Journal of the American Statistical Association 56, 841-868, of movers and
+    stayers. Bartolucci, Farcomeni and Pennoni (2013), Latent Markov Models for Longitudinal Data.
+
+    Examples
+    --------
+    >>> import numpy as np, ldpstats as ldp
+    >>> rng, krr = np.random.default_rng(1), ldp.KRR(("no", "yes"), epsilon=2.0)
+    >>> answers = [rng.random(6000) < 0.4]
+    >>> for wave in range(2):  # a tenth of the no become yes, a fifth of the yes no
+    ...     answers.append(rng.random(6000) < np.where(answers[-1], 0.8, 0.1))
+    >>> reports = {f"wave {t}": krr.privatize(np.where(one, "yes", "no"), rng)
+    ...            for t, one in enumerate(answers, 1)}
+    >>> ldp.CellModel(reports, markov(stationary=True)).fit().params.round(2).to_dict()
+    {'wave 1: P(yes)': 0.4, 'P(no->yes)': 0.1, 'P(yes->no)': 0.21}
+    """
+    past = positive_integer("order", order, 1)
+    states = None if latent is None else positive_integer("latent", latent, 2)
+    same, some = boolean("stationary", stationary), boolean("stayers", stayers)
+    shown = {"order": past if past > 1 else None, "stationary": same or None}
+    shown |= {"latent": states, "stayers": some or None}
+
+    def law(questions: Questions, columns: Columns) -> Law:
+        if len(questions) <= past:
+            remedy = f"are {len(questions)}: a chain of order {past} needs {past + 1} or more"
+            raise InvalidArgument("data", "waves", remedy)
+        first, *others = questions.values()
+        for name, labels in zip([*questions][1:], others, strict=True):
+            if not labels.equals(first):
+                remedy = f"must have the answers {first.tolist()}, as the first wave"
+                raise InvalidArgument("data", name, remedy)
+        return MarkovLaw(questions, past, same, states, some, columns)
+
+    return Structure(_spelled("markov", covariates, **shown), law, covariates)
+
+
 def list_experiment(n_items: int, covariates: str | None = None) -> Structure:
     """An item count: how many items of a list hold, with the sensitive one for half of the people.
 
@@ -1286,7 +1653,7 @@ def function(
 
 def read_structure(text: str) -> Structure:
     """The structure that prints as this text, of plain arguments."""
-    known = saturated, loglinear, latent_class, rasch, two_parameter, list_experiment
+    known = saturated, loglinear, latent_class, rasch, two_parameter, list_experiment, markov
     makers: dict[str, Any] = {made.__name__: made for made in known}
     call = ast.parse(text, mode="eval").body
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):

@@ -340,6 +340,9 @@ def function_interval(
             far = (s - middle) / (low[0] - middle) if low[0] != middle else 1.0
             begin = begun + (u - begun) * far
             u_t, drop = _constrained(top, g, turn, root, begin, t)
+            if 2.0 * drop > 4.0 * (low[1] * far) ** 2 > 0.0:  # steeper than so far: stuck, perhaps
+                again = _constrained(top, g, turn, root, u, t)
+                u_t, drop = min((u_t, drop), again, key=lambda one: one[1])
             r = float(np.sqrt(max(0.0, 2.0 * drop)))
             if abs(r - z) <= _NEAR * z:
                 found = t

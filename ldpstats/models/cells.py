@@ -364,7 +364,7 @@ class CellModel:
         mechanisms is a list of pairs. Unknown parameters of devices are estimated as well.
     structure : Structure
         What `ldpstats.cells` makes: saturated(), loglinear("a*b + c"), latent_class(2), rasch(),
-        two_parameter(), function(...).
+        two_parameter(), markov(), function(...).
     names : sequence of str, optional
         Names of the questions; by default those of the reports.
     covariates : DataFrame, optional
@@ -735,11 +735,11 @@ class CellModel:
         how = {"maxima": tuple(distinct), "reached": (reached, len(tops)), "converged": converged}
         results = model._results(self.law.sorted(theta, self.reports), cov_type, **how)
         if not converged:
-            words = "no start reached a maximum: raise n_starts, or take fewer classes"
+            words = "no start reached a maximum: raise n_starts, or take a smaller law"
             warnings.warn(words, ConvergenceWarning, stacklevel=2)
         elif reached < 2 < len(tops):
             words = f"the best of {len(tops)} starts reached its maximum alone: others may be "
-            words += "better; raise n_starts, or take fewer classes"
+            words += "better; raise n_starts, or take a smaller law"
             warnings.warn(words, ConvergenceWarning, stacklevel=2)
         return results
 
@@ -1348,8 +1348,8 @@ class CellResults(Stored, WaldResults):
         if n_boot is None:
             if number[1] not in (0, number[0]):
                 raise NotAvailable(
-                    "the likelihood ratio of numbers of classes has no chi-square law: pass "
-                    "n_boot=99 and rng="
+                    "the likelihood ratio of numbers of classes or hidden states, or of stayers, "
+                    "has no chi-square law: pass n_boot=99 and rng="
                 )
             p = float(chi2_pvalue(statistic, float(df)))
             return TestResult(null, statistic, float(df), p, "likelihood ratio test")
@@ -1455,9 +1455,8 @@ class CellResults(Stored, WaldResults):
         law, reports, theta = self._alone
         if not isinstance(law, LatentClassLaw):
             raise NotAvailable(f"{self.model.structure} has no classes")
-        shares = law.nodes(theta, reports.z)[0]
-        mean = shares[0] if len(shares) == 1 else reports.n @ shares / reports.n.sum()
-        return pd.Series(mean, index=[f"class {c + 1}" for c in range(len(mean))], name="share")
+        index = [f"class {c + 1}" for c in range(law.n_classes)]
+        return pd.Series(law.shares(theta, reports), index=index, name="share")
 
     def posterior_classes(self) -> pd.DataFrame:
         """Beliefs about the class of a respondent, for each joint report that was seen.
@@ -1596,9 +1595,8 @@ class CellResults(Stored, WaldResults):
                 notes.append(
                     f"NOTE: {self.n_maxima} maxima; the second is {behind:.2f} nats lower."
                 )
-        if isinstance(self._alone[0], LatentClassLaw):
-            each = ", ".join(f"{100 * share:.0f}%" for share in self.class_shares)
-            notes.append(f"Classes: the largest first; their mean shares are {each}.")
+        law, reports, theta = self._alone
+        notes += law.remarks(theta, reports)
         if isinstance(self.law, WithDevices) and model.parameters:
             mean = np.average(self.law.values(self.theta, model.reports.z), 0, model.reports.n)
             for name, share in zip(self.law.parameters, mean.tolist(), strict=True):

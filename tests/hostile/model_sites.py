@@ -119,6 +119,8 @@ def _cell_sites(e: Examples) -> Iterator[Site]:
     yield Site(
         "cells.list_experiment", ldp.cells.list_experiment, {"n_items": 3, "covariates": None}
     )
+    waves = {"order": 1, "stationary": True, "latent": 2, "stayers": False}
+    yield Site("cells.markov", ldp.cells.markov, {"covariates": None} | waves)
     own = {"p": lambda t: [1 - t[0], t[0]], "start": [0.5], "names": ["share"], "jac": None}
     yield Site("cells.function", ldp.cells.function, own)
 

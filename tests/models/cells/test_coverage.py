@@ -1,5 +1,7 @@
 """Intervals and tests of joint models in simulated surveys, each with a control that fails."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -123,6 +125,33 @@ def inattentive(mechanism, rng):
     }
 
 
+def panel(mechanism, rng):
+    """Three waves of stationary moves, of which people miss some; naive intervals count reports."""
+    n, moves = 3000, np.array([0.1, 0.2])
+    waves = [rng.random(n) < 0.4]
+    for _ in range(2):
+        waves.append(waves[-1] ^ (rng.random(n) < moves[waves[-1].astype(int)]))
+    masks = rng.random((3, n)) < 0.9
+    made = [
+        mechanism.privatize(np.where(one[there], "yes", "no"), rng)
+        for one, there in zip(waves, masks, strict=True)
+    ]
+    data = [*zip(made, masks, strict=True)]
+    free, same = (ldp.CellModel(data, cells.markov(stationary=own)).fit() for own in (False, True))
+    seen = np.full((3, n), -1)
+    for row, reports, there in zip(seen, made, masks, strict=True):
+        row[there] = reports.y
+    naive = []
+    for y in (0, 1):
+        ahead = [b[(a == y) & (b >= 0)] for a, b in pairwise(seen)]
+        left = np.concatenate(ahead) != y
+        half = 1.96 * np.sqrt(left.mean() * (1.0 - left.mean()) / left.size)
+        naive.append([left.mean() - half, left.mean() + half])
+    tests = {"lr": same.lr_test(free).pvalue, "fit": same.goodness_of_fit().pvalue}
+    ends = same.conf_int().to_numpy()[1:]
+    return {"ends": ends, "truth": moves, "control": np.array(naive)} | tests
+
+
 def partial(mechanism, rng):
     """Two questions of six each, the share of yes to both of a pair; classes are left open."""
     n = 6000
@@ -153,6 +182,7 @@ KRR, BITS = ldp.KRR(YES, epsilon=1.5), ldp.KRAPPOR(YES, epsilon=1.5)
         (partial, KRR, 6),
         (log_linear, KRR, 7),
         (inattentive, KRR, 8),
+        (panel, ldp.KRR(YES, epsilon=2.0), 9),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
