@@ -506,17 +506,6 @@ def likelihoods(groups: Sequence[Reports], candidates: Any = None) -> tuple[Seen
     return Seen(np.vstack(tables), np.concatenate(places)), np.concatenate(scales)
 
 
-def crossed(each: Sequence[Seen]) -> Seen:
-    """Likelihoods over the combinations of several variables' categories, the last one fastest."""
-    joint = each[0]
-    for other in each[1:]:
-        pairs, at = np.unique(joint.at * len(other.table) + other.at, return_inverse=True)
-        first, second = np.divmod(pairs, len(other.table))
-        product = joint.table[first][:, :, None] * other.table[second][:, None, :]
-        joint = Seen(product.reshape(len(pairs), -1), at.astype(np.int64))
-    return joint
-
-
 # -- Rows of a regression that are alike, made one ------------------------------------------------
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -111,18 +112,19 @@ class RegressionModel(Named):
             designs = [X[used > 0.0] for X in designs]
         refuse_aliased(designs, data.names, isinstance(data.outcome, Ordered))
         reports = dict(data.predictors)
-        if data.is_private and data.is_categorical and not self.unknown:
+        if data.is_private and data.is_categorical:
             reports[data.response_name] = data.response
-        for name, groups in data.predictors.items():
-            for group in groups:
-                if group.mechanism.unknown:
-                    raise NotAvailable(
-                        f"{name}: a private predictor by a device with the unknown "
-                        f"{', '.join(group.mechanism.unknown)}: use one with known parameters, or "
-                        "estimate them with the joint law of the answers, by Survey.cells(names, "
-                        "ldpstats.cells.loglinear(formula))"
-                    )
         for name, groups in reports.items():
+            unknown = [one for group in groups for one in group.mechanism.unknown]
+            if unknown and not data.is_categorical:
+                raise NotAvailable(
+                    f"{name}: a private predictor by a device with the unknown {unknown[0]}: "
+                    f"{data.response_name} is a number, which is regressed by corrected scores, and "
+                    "they need a known device: use one, mechanism.at(...), or classes of "
+                    f"{data.response_name} with model='ordered'"
+                )
+            if unknown:
+                continue
             listed = data.candidates.get(name)
             Q = np.hstack([report_channel(group, listed) for group in groups])
             if np.linalg.matrix_rank(Q) != len(Q):
@@ -158,9 +160,9 @@ class RegressionModel(Named):
 
     @cached_property
     def unknown(self) -> tuple[str, ...]:
-        """Unknown parameters of the devices of the response."""
-        groups = self.data.response if self.data.is_private else []
-        return tuple(dict.fromkeys(name for one in groups for name in one.mechanism.unknown))
+        """Unknown parameters of devices: those of the response, then those of the predictors."""
+        found = (name for one in self.data.mechanisms() for name in one.unknown)
+        return tuple(dict.fromkeys(found))
 
 
 class PrivatizedRegression(RegressionModel):
@@ -295,12 +297,8 @@ class PrivatizedRegression(RegressionModel):
             if name in others:
                 remedy = "is a coefficient too: give the unknown parameter another name"
                 raise InvalidArgument("unknown", name, remedy)
-        if data.sample is not None or data.weights is not None:
-            raise NotAvailable(
-                f"sampling weights beside a device with the unknown {unknown} have no likelihood: "
-                "leave them out (numbers of respondents are freq_weights=)"
-            )
-        for one in data.response:
+        asked = [groups for _, groups in data.questions if any(g.mechanism.unknown for g in groups)]
+        for one in [*(data.response if data.is_private else []), *sum(map(list, asked), [])]:
             mechanism = one.mechanism
             if mechanism.n_bits or mechanism.n_cohorts or mechanism.is_open:
                 raise NotAvailable(
@@ -321,7 +319,7 @@ class PrivatizedRegression(RegressionModel):
                 f"{in_turn(left)} cannot be estimated from these reports: other values give them "
                 f"the same law; {_ANOTHER_DEVICE}{remedy}"
             )
-        if not known and unidentified(likelihood.matrices).any():
+        if not known and unidentified([likelihood.saturated]).any():
             warnings.warn(
                 "these devices alone do not determine the frequencies and the unknown parameters: "
                 "only the shape of the regression does, which data can hardly check. Better "
@@ -396,7 +394,7 @@ class PrivatizedRegression(RegressionModel):
     ) -> RegressionResults:
         """Estimate the coefficients.
 
-        Where the response was asked by devices with unknown parameters
+        Where the response or private predictors were asked by devices with unknown parameters
         (`ldpstats.devices.unknown`), in one or several groups of reports, these are estimated with
         the coefficients by maximum likelihood, and come last in `params`.
 
@@ -447,8 +445,7 @@ class PrivatizedRegression(RegressionModel):
         """
         if self.unknown:
             usual = {"method": (method, "mle"), "maxiter": (maxiter, 100), "disp": (disp, False)}
-            usual |= {"penalty": (penalty, None), "cov_type": (cov_type, None)}
-            usual |= {"cov_kwds": (cov_kwds, None), "start_params": (start_params, None)}
+            usual |= {"penalty": (penalty, None), "start_params": (start_params, None)}
             for option, (value, one) in usual.items():
                 if value is not None and not (value is one or value == one):
                     raise NotAvailable(
@@ -509,7 +506,10 @@ class PrivatizedRegression(RegressionModel):
             df = float(degrees_of_freedom(data.sample, np.where(data.inside, 0, -1))[0])
         elif isinstance(data.outcome, Numeric) and kind == "nonrobust":
             df = float(self.nobs - len(data.names))
-        results = DeviceRegressionResults if self.unknown else RegressionResults
+        results, more = RegressionResults, {}
+        if self.unknown:
+            results, how = DeviceRegressionResults, (kind, groups, correct)
+            more = {"inflation": self._inflation(top, V, fixed, how)}
         return results(
             model=self,
             theta=top.theta,
@@ -525,6 +525,7 @@ class PrivatizedRegression(RegressionModel):
             infinite=infinite,
             df=df,
             shares=shares,
+            **more,
         )
 
     def _first(self, start_params: Any) -> Array:
@@ -708,6 +709,25 @@ class PrivatizedRegression(RegressionModel):
         full[np.ix_(free, free)] = V @ meat @ V
         return full, None
 
+    def _inflation(self, top: Maximum, V: Array, fixed: Mask, how: tuple[Any, ...]) -> Array:
+        """The variance of each parameter over that by the information, which profiles assume.
+
+        Of a parameter that a bound holds it is that which it has if let go, infinite if that is not
+        known.
+        """
+        if how[0] == "nonrobust":
+            return np.ones(top.theta.size)
+        usual = "nonrobust", None, None
+        with np.errstate(invalid="ignore"):
+            each = np.diagonal(V) / np.diagonal(self._covariance(top, *usual, fixed)[0])
+        each = np.where(np.isnan(each), 1.0, each)
+        for j in np.flatnonzero(top.held & self.bounded):
+            loose, each[j] = replace(top, held=top.held & (np.arange(each.size) != j)), np.inf
+            with suppress(NotIdentified):
+                own, known = (self._covariance(loose, *one, fixed)[0] for one in (how, usual))
+                each[j] = own[j, j] / known[j, j]
+        return each
+
     def _in_units(self, information: Array, free: Mask) -> tuple[Array, Array, Array]:
         """Eigenvalues and vectors of information on standardised parameters, and their units."""
         scale = self.units[np.ix_(free, free)]
@@ -718,7 +738,7 @@ class PrivatizedRegression(RegressionModel):
     def _information_by_cluster(self, theta: Array, groups: Any) -> Array | None:
         """Expected information of each cluster, (G, P, P); None where it is not known."""
         whole = self.assembled
-        if whole.likelihood.marginal is not None or not self.lists_reports:
+        if whole.likelihood.marginal is not None or self.unknown or not self.lists_reports:
             return None
         each = []
         for cluster in range(int(groups.max()) + 1):
