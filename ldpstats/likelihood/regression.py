@@ -91,7 +91,7 @@ class RegressionLikelihood:
         """Number of parameters."""
         return self.n_outcome + (0 if self.marginal is None else self.marginal.size) + self.m
 
-    def take(self, rows: Any, weights: Array | None = None) -> RegressionLikelihood:
+    def take(self, rows: Any, weights: Array | None = None) -> Self:
         """The likelihood of some rows, without the constant."""
         seen = self.seen
         if seen is not None:
@@ -106,7 +106,7 @@ class RegressionLikelihood:
             constant=0.0,
         )
 
-    def blocks(self, step: int | None = None) -> Iterator[RegressionLikelihood]:
+    def blocks(self, step: int | None = None) -> Iterator[Self]:
         """Parts of the rows that fit in the cache, or of `step` rows each."""
         if step is None:
             q = self.outcome.q

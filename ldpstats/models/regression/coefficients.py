@@ -489,8 +489,8 @@ class Coefficients(Stored, WaldResults):
             scaled = "" if self.cov_type == "nonrobust" else ", scaled to the sandwich"
             known = self.df_inference[self.bse.notna()] if scaled else self.df_inference
             return [
-                f"P-values and {percent} intervals: profiles of the {kind}likelihood{scaled}, which "
-                f"agree about zero. Std err and {letter} are Wald.",
+                f"P-values and {percent} intervals: profiles of the {kind}likelihood{scaled}, "
+                f"which agree about zero. Std err and {letter} are Wald.",
                 *(few_notes(known, 4.0) if scaled else []),
             ]
         law = quantiles_in_words(self.df_inference, self.use_t)

@@ -119,8 +119,8 @@ class RegressionModel(Named):
             if unknown and not data.is_categorical:
                 raise NotAvailable(
                     f"{name}: a private predictor by a device with the unknown {unknown[0]}: "
-                    f"{data.response_name} is a number, which is regressed by corrected scores, and "
-                    "they need a known device: use one, mechanism.at(...), or classes of "
+                    f"{data.response_name} is a number, whose corrected scores need a known "
+                    "device: use mechanism.at(...) with an estimate from elsewhere, or classes of "
                     f"{data.response_name} with model='ordered'"
                 )
             if unknown:
@@ -291,20 +291,22 @@ class PrivatizedRegression(RegressionModel):
         Whatever the coefficients, unless a prior is known: `known` are parameters with a prior, and
         `remedy` is a further one.
         """
-        unknown, data = in_turn(list(self.unknown)), self.data
+        data = self.data
         others = {*self.exog_names, *self.all_names[: -len(self.unknown)]}
         for name in self.unknown:
             if name in others:
                 remedy = "is a coefficient too: give the unknown parameter another name"
                 raise InvalidArgument("unknown", name, remedy)
-        asked = [groups for _, groups in data.questions if any(g.mechanism.unknown for g in groups)]
-        for one in [*(data.response if data.is_private else []), *sum(map(list, asked), [])]:
-            mechanism = one.mechanism
-            if mechanism.n_bits or mechanism.n_cohorts or mechanism.is_open:
-                raise NotAvailable(
-                    f"{mechanism} reports bits or cohorts: beside unknown parameters only devices "
-                    "whose reports are labels can be fitted"
-                )
+        for question, groups in data.questions:
+            made_by = [one.mechanism for one in groups]
+            if question in data.predictors and not any(one.unknown for one in made_by):
+                continue  # predictors of known likelihoods may report anything
+            for mechanism in made_by:
+                if mechanism.n_bits or mechanism.n_cohorts or mechanism.is_open:
+                    raise NotAvailable(
+                        f"{mechanism} reports bits or cohorts: beside unknown parameters only "
+                        "devices whose reports are labels can be fitted"
+                    )
         likelihood: Any = self.likelihood
         point, m = start(likelihood), likelihood.m
         drawn = np.random.default_rng(2024).normal(0.0, 0.7, point.size - m)
@@ -319,7 +321,8 @@ class PrivatizedRegression(RegressionModel):
                 f"{in_turn(left)} cannot be estimated from these reports: other values give them "
                 f"the same law; {_ANOTHER_DEVICE}{remedy}"
             )
-        if not known and unidentified([likelihood.saturated]).any():
+        laws = [likelihood.saturated] if likelihood.private.exponents.any() else likelihood.matrices
+        if not known and unidentified(laws).any():
             warnings.warn(
                 "these devices alone do not determine the frequencies and the unknown parameters: "
                 "only the shape of the regression does, which data can hardly check. Better "
@@ -506,10 +509,8 @@ class PrivatizedRegression(RegressionModel):
             df = float(degrees_of_freedom(data.sample, np.where(data.inside, 0, -1))[0])
         elif isinstance(data.outcome, Numeric) and kind == "nonrobust":
             df = float(self.nobs - len(data.names))
-        results, more = RegressionResults, {}
-        if self.unknown:
-            results, how = DeviceRegressionResults, (kind, groups, correct)
-            more = {"inflation": self._inflation(top, V, fixed, how)}
+        results = DeviceRegressionResults if self.unknown else RegressionResults
+        how = kind, groups, correct
         return results(
             model=self,
             theta=top.theta,
@@ -525,7 +526,7 @@ class PrivatizedRegression(RegressionModel):
             infinite=infinite,
             df=df,
             shares=shares,
-            **more,
+            inflation=self._inflation(top, V, fixed, how) if self.unknown else None,
         )
 
     def _first(self, start_params: Any) -> Array:
@@ -709,7 +710,9 @@ class PrivatizedRegression(RegressionModel):
         full[np.ix_(free, free)] = V @ meat @ V
         return full, None
 
-    def _inflation(self, top: Maximum, V: Array, fixed: Mask, how: tuple[Any, ...]) -> Array:
+    def _inflation(
+        self, top: Maximum, V: Array, fixed: Mask, how: tuple[str, Any, bool | None]
+    ) -> Array:
         """The variance of each parameter over that by the information, which profiles assume.
 
         Of a parameter that a bound holds it is that which it has if let go, infinite if that is not
@@ -717,15 +720,16 @@ class PrivatizedRegression(RegressionModel):
         """
         if how[0] == "nonrobust":
             return np.ones(top.theta.size)
-        usual = "nonrobust", None, None
-        with np.errstate(invalid="ignore"):
-            each = np.diagonal(V) / np.diagonal(self._covariance(top, *usual, fixed)[0])
+
+        def usual(top: Maximum) -> Array:
+            return np.diagonal(self._covariance(top, "nonrobust", None, None, fixed)[0])
+
+        each = np.diagonal(V) / usual(top)
         each = np.where(np.isnan(each), 1.0, each)
         for j in np.flatnonzero(top.held & self.bounded):
             loose, each[j] = replace(top, held=top.held & (np.arange(each.size) != j)), np.inf
             with suppress(NotIdentified):
-                own, known = (self._covariance(loose, *one, fixed)[0] for one in (how, usual))
-                each[j] = own[j, j] / known[j, j]
+                each[j] = self._covariance(loose, *how, fixed)[0][j, j] / usual(loose)[j]
         return each
 
     def _in_units(self, information: Array, free: Mask) -> tuple[Array, Array, Array]:

@@ -939,7 +939,9 @@ class DeviceRegressionResults(RegressionResults):
     name"), then the unknown parameters, in [0, 1]. `bse` is nan for a parameter on the boundary,
     and given its value for the rest. `conf_int` has profiles of the joint likelihood, which end at
     the bounds of parameters; of coefficients at infinity they have no end, or only one that leaves
-    out zero. p-values of unknown parameters are one-sided, and go with the 90 % interval.
+    out zero. With robust covariances, weights and designs the fall of a profile is scaled to the
+    variance that they give the parameter. p-values of unknown parameters are one-sided, and go with
+    the 90 % interval.
     """
 
     @property

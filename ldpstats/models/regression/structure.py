@@ -595,10 +595,10 @@ def assemble(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
         k = len(data.categories)
         matrices = [PolynomialMatrix.constant(np.eye(k), len(unknown))]
         if unknown:  # the likelihoods of the reports are not known
-            codes = np.asarray(seen, dtype=np.int64) if not data.is_private else np.zeros(0)
             if data.is_private:
-                matrices, codes = _polynomials(data.response, unknown)
-            seen = Seen(np.full((sum(Q.shape[2] for Q in matrices), k), np.nan), codes)
+                matrices, seen = _polynomials(data.response, unknown)
+            table = np.full((sum(Q.shape[2] for Q in matrices), k), np.nan)
+            seen = Seen(table, np.asarray(seen, dtype=np.int64))
         elif data.is_private:
             listed = data.candidates.get(data.response_name)
             seen, logs = likelihoods(data.response, listed)
@@ -609,7 +609,7 @@ def assemble(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
         else:
             seen = Seen(np.eye(k), np.asarray(seen, dtype=np.int64))
             law = ReportLaw((np.eye(k),), np.zeros(n, dtype=np.int64))
-    each = [(PolynomialMatrix.constant(np.ones((1, 1)), len(unknown)), np.zeros(n, dtype=np.int64))]
+    each = []
     for name, groups in data.predictors.items():
         if any(group.mechanism.unknown for group in groups):
             several, at = _polynomials(groups, unknown)
@@ -618,7 +618,8 @@ def assemble(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
             reported, logs = likelihoods(groups, data.candidates.get(name))
             scale = scale + logs
             each.append((PolynomialMatrix.constant(reported.table.T, len(unknown)), reported.at))
-    private, at = crossed(each)
+    nobody = PolynomialMatrix.constant(np.ones((1, 1)), len(unknown)), np.zeros(n, dtype=np.int64)
+    private, at = crossed(each or [nobody])
     B: Seen | None = None
     if data.predictors:
         known = np.full(private.shape[:0:-1], np.nan) if unknown else private.at(np.zeros(0)).T
@@ -639,8 +640,8 @@ def assemble(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
     )
     likelihood, kinds = distinct_rows(likelihood, law)
     if unknown:
-        more = {"matrices": tuple(matrices), "private": private}
-        likelihood = ParametricRegression(**vars(likelihood), **more)
+        own = vars(likelihood)
+        likelihood = ParametricRegression(**own, matrices=tuple(matrices), private=private)
     if kinds is None:
         return Assembled(likelihood, np.arange(n), weights, counts, law)
     first, place = kinds

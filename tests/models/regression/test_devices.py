@@ -421,9 +421,7 @@ def test_the_truth_is_predicted_by_predictors_of_unknown_devices():
     mean, other = (one.predictions(by="smokes").frame for one in (found, given))
     np.testing.assert_allclose(mean["mean"], other["mean"], atol=1e-6)
     assert np.all(mean["se"] > other["se"])
-    np.testing.assert_allclose(
-        found.get_margeff().margeff, given.get_margeff().margeff, atol=1e-6
-    )
+    np.testing.assert_allclose(found.get_margeff().margeff, given.get_margeff().margeff, atol=1e-6)
     assert found.goodness_of_fit().pvalue > 0.001
     again = type(found).from_json(found.to_json())
     assert str(again.summary()) == str(found.summary())
