@@ -78,7 +78,7 @@ class ParametricRegression(RegressionLikelihood):
 
     @property
     def saturated(self) -> PolynomialMatrix:
-        """The matrix of all joint reports, those on predictors as they were seen.
+        """The matrix of joint reports: any on the response, beside those seen on predictors.
 
         Its categories are a configuration of the predictors and an answer.
         """
@@ -155,7 +155,7 @@ class ParametricRegression(RegressionLikelihood):
         known, tables = self.known(thetas), (self._tables(thetas), self._tables(thetas, 1))
         values, by_beta = known.scores_at(betas)
         by_theta = np.zeros(thetas.shape)
-        for part in self.blocks():
+        for part in self.blocks(max(256, (1 << 16) // len(xs))):
             (A, B), (A1, B1) = map(part._rows, tables)
             t = _Answers(part, betas).by_devices(A, B, A1, B1)[1]
             by_theta += part.weights @ t

@@ -1010,7 +1010,8 @@ class PrivatePredictors(PrivatizedRegression):
     score equations, which need no such law. It is the default for numeric responses, of which
     maximum likelihood would need the exact law: the ages 18 to 79, all as frequent, are a mixture
     of normal laws to it, and so it found effects of 20 years, with standard errors of half a year,
-    where there are none.
+    where there are none. Unknown parameters of the predictors' devices need maximum likelihood, and
+    so a categorical response.
 
     Examples
     --------
