@@ -469,7 +469,7 @@ def test_intervals_beside_predictors_of_unknown_devices_cover(replications):
     R = replications(400, 10)
 
     def one(r):
-        asked, table = asked_alike([r, 7], 3000)
+        asked, table = asked_alike([r, 9], 8000)
         found = ldp.regression("ill ~ smokes + age", table, asked).fit()
         honest = [ldp.Reports(g.y, g.mechanism.at(cheating=0)) for g in asked["smokes"]]
         naive = ldp.regression("ill ~ smokes + age", table, asked | {"smokes": honest}).fit()
@@ -488,7 +488,7 @@ def test_intervals_beside_predictors_of_unknown_devices_cover(replications):
 
 @pytest.mark.slow
 def test_predictors_of_unknown_devices_have_posteriors():
-    model = ldp.regression("ill ~ smokes + age", *asked_alike(12, 1500)[::-1])
+    model = ldp.regression("ill ~ smokes + age", *asked_alike(12, 8000)[::-1])
     found, fitted = model.fit_posterior(np.random.default_rng(1), draws=320), model.fit()
     assert list(found.terms) == list(SLOPES)
     assert np.all(np.abs(found.params - fitted.params) < found.bse)
