@@ -526,7 +526,7 @@ class PrivatizedRegression(RegressionModel):
             infinite=infinite,
             df=df,
             shares=shares,
-            inflation=self._inflation(top, V, fixed, how) if self.unknown else None,
+            _inflation=self._inflation(top, V, fixed, how) if self.unknown else None,
         )
 
     def _first(self, start_params: Any) -> Array:

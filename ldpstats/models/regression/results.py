@@ -140,7 +140,9 @@ class RegressionResults(Coefficients):
     infinite: tuple[str, ...]
     df: float | None = None
     shares: InformationShares | None = None
-    inflation: Array | None = None  # of variances, beside unknown parameters, by robust covariances
+    _inflation: Array | None = (
+        None  # of variances, beside unknown parameters, by robust covariances
+    )
     n_clusters: ClassVar[None] = None
     _limits: dict[tuple[float, str], Array] = field(default_factory=dict, init=False)
     _zeros: dict[int, tuple[Profile, Probed]] = field(default_factory=dict, init=False)
@@ -338,8 +340,8 @@ class RegressionResults(Coefficients):
             return self.wald_pvalues
         model = self.model
         each = np.array([self._at_zero(j)[1].fall ** 2 for j in self.shown])
-        if self.inflation is not None:
-            each = each / self.inflation[self.shown]
+        if self._inflation is not None:
+            each = each / self._inflation[self.shown]
         if isinstance(model.data.outcome, Normal):  # exact for least squares
             n, p = model.nobs, len(model.data.names)
             return self._shaped(fdtrc(1, n - p, np.expm1(each / n) * (n - p)), "pvalues")
@@ -524,8 +526,8 @@ class RegressionResults(Coefficients):
         Where the covariance is robust, falls are scaled to it (Kent 1982).
         """
         model, (_, top) = self.model, self.profiled
-        if self.inflation is not None:
-            quantile = quantile * np.sqrt(self.inflation[self.shown])
+        if self._inflation is not None:
+            quantile = quantile * np.sqrt(self._inflation[self.shown])
         quantile = np.broadcast_to(quantile, len(self.shown))
         drop = 0.5 * quantile**2
         if isinstance(model.data.outcome, Normal):  # exact for least squares
