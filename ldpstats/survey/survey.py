@@ -1443,7 +1443,7 @@ class Survey:
                     f"association of {name!r}: its device has the unknown "
                     f"{in_turn(made_by.unknown)}, and a joint table needs known ones, "
                     f"mechanism.at(...); survey.cells(names, ldpstats.cells.saturated()) "
-                    f"estimates both, and it may be the response of a regression: "
+                    f"estimates both, and it may be the response of a regression or a predictor: "
                     f"survey.regression('{name} ~ ...')"
                 )
 
