@@ -642,6 +642,7 @@ def _fit(waves: GroupedResults | WeightedResults) -> Fit:
 # -- The axis of time ------------------------------------------------------------------------------
 
 
+_YEAR = re.compile("(?:19|20)[0-9]{2}")  # also as text: the name of a wave
 _MONTH = re.compile("((?:19|20)[0-9]{2})-?(0[1-9]|1[0-2])")
 _QUARTER = re.compile("([0-9]{4})[ -]?Q([1-4])")
 _DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+)?")
@@ -664,15 +665,17 @@ def _times(name: str, labels: list[Any], order: Any) -> tuple[Array, str]:
         with suppress(ValueError):  # the 31st of February
             days = np.array([text.replace(" ", "T") for text in texts], "M8[us]")
             times, unit = (days - np.datetime64(0, "D")) / np.timedelta64(1, "D"), "day"
-    elif times is None and not any(isinstance(label, str | bool) for label in labels):
-        times, unit = labels, "unit"
+    elif times is None and (
+        all(map(_YEAR.fullmatch, texts)) or not any(isinstance(label, str | bool) for label in labels)
+    ):
+        times, unit = [float(label) for label in labels], "unit"
     if times is None or not np.all(np.diff(times) > 0.0):
         if order is None:
             raise InvalidArgument(
                 "time",
                 name,
                 f"holds {labels[0]!r} and {labels[1]!r}, whose place in time is not known: use "
-                "whole numbers, dates, months (2024-05), quarters (2024-Q2) or an ordered "
+                "whole numbers, dates, years, months (2024-05), quarters (2024-Q2) or an ordered "
                 "categorical",
             )
         times, unit = [list(order).index(label) for label in labels], "wave"

@@ -802,9 +802,9 @@ class Survey:
         name : str
             The question.
         time : str
-            A public column that makes the waves: whole numbers, dates, months ("2024-05", 202405),
-            quarters ("2024-Q2"), or ordered categories, which are taken to be evenly spaced. Waves
-            in which nobody answered are gaps.
+            A public column that makes the waves: whole numbers, dates, years, months ("2024-05",
+            202405), quarters ("2024-Q2"), or ordered categories, which are taken to be evenly
+            spaced. Waves in which nobody answered are gaps.
         candidates, incomplete, method, **how
             As for `frequencies`.
 

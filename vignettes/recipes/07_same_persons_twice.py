@@ -42,5 +42,7 @@ change.plot()
 # **For your own data**, make a survey of each wave, and name the identifier. An identifier with
 # the reports tells the collector who took part, and two reports of a person spend epsilon twice.
 #
+# If devices keep their responses, see :doc:`28_waves`.
+#
 # Reference: `ldpstats.Survey.matched`, `ldpstats.Survey.change`, `ldpstats.ChangeResults`. Deeper:
-# the article :doc:`/gallery/articles/09_questionnaire`.
+# the guide :doc:`/guide/waves` and the article :doc:`/gallery/articles/09_questionnaire`.
