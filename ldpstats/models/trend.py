@@ -666,7 +666,8 @@ def _times(name: str, labels: list[Any], order: Any) -> tuple[Array, str]:
             days = np.array([text.replace(" ", "T") for text in texts], "M8[us]")
             times, unit = (days - np.datetime64(0, "D")) / np.timedelta64(1, "D"), "day"
     elif times is None and (
-        all(map(_YEAR.fullmatch, texts)) or not any(isinstance(label, str | bool) for label in labels)
+        all(map(_YEAR.fullmatch, texts))
+        or not any(isinstance(label, str | bool) for label in labels)
     ):
         times, unit = [float(label) for label in labels], "unit"
     if times is None or not np.all(np.diff(times) > 0.0):

@@ -11,6 +11,7 @@ from benchmarks.studies import (
     joint_models,
     unknown_devices,
     unknown_regressions,
+    waves,
 )
 from benchmarks.studies.stored import load
 
@@ -87,6 +88,29 @@ def test_stored_intervals_of_joint_models_cover_and_the_controls_do_not():
 
 def test_joint_models_again_agree_with_the_stored_coverage(capsys):
     joint_models.check()
+    assert "standard errors apart" in capsys.readouterr().out
+
+
+# -- waves -----------------------------------------------------------------------------------------
+
+
+def test_stored_intervals_of_waves_cover_and_the_controls_do_not():
+    table = waves.load()
+    assert (table["surveys"] == 1000).all()
+    for setting in waves.SETTINGS:
+        rows = table[table["setting"] == setting]
+        assert near(rows["coverage"], 1 - ALPHA, 1000), setting
+        means = rows.groupby("of")[["coverage", "control"]].mean()
+        assert near(means["coverage"], 1 - ALPHA, 1000, errors=3.0), setting
+        assert (means["control"] < 0.8).all(), setting
+    naive = table.dropna().groupby(["setting", "of"])["naive"].mean().unstack()
+    assert (naive["turnover"].dropna() < 0.01).all()
+    assert (naive["transitions"].dropna() < 0.01).all()
+    assert (naive["change"].dropna() > 0.9).all()  # of the shares it is right either way
+
+
+def test_waves_again_agree_with_the_stored_coverage(capsys):
+    waves.check()
     assert "standard errors apart" in capsys.readouterr().out
 
 

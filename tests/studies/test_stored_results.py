@@ -25,6 +25,7 @@ PARTS = {  # tables that are stored by parts, and the column that names these
     "default_surveys": "part",
     "utility_optimised": "table",
     "joint_models": "setting",
+    "waves": "setting",
     "unknown_devices": "setting",
     "unknown_regressions": "setting",
     "unknown_dictionary": "scene",
@@ -38,6 +39,7 @@ OF_NO_VIGNETTE = {
     "joint_models",
     "unknown_devices",
     "unknown_regressions",
+    "waves",
 }  # what it shows is in the reference, and a test says it
 
 

@@ -121,6 +121,25 @@ def coverage_of_joint_models(stored: pd.DataFrame) -> Shown:
     return Shown(shown, shares(stored, 0.95))
 
 
+@table
+def coverage_in_waves(stored: pd.DataFrame) -> Shown:
+    """Quantities of several waves by setting and kind, and both controls."""
+    kinds = stored.groupby(["setting", "of"], sort=False)
+    cover = kinds["coverage"].agg(["min", "mean", "max"])
+    shown = pd.DataFrame(
+        {
+            "setting": cover.index.get_level_values("setting"),
+            "intervals of": cover.index.get_level_values("of"),
+            "number": kinds.size().astype(str).to_numpy(),
+            "mean": plain(cover["mean"]).to_numpy(),
+            "single ones": ranged(cover["min"], cover["max"]).to_numpy(),
+            "half as wide": plain(kinds["control"].mean()).to_numpy(),
+            "noise taken for fresh": plain(kinds["naive"].mean()).to_numpy(),
+        }
+    )
+    return Shown(shown, shares(stored, 0.95))
+
+
 def _by_cell(stored: pd.DataFrame, what: str) -> pd.Series:
     return stored[stored["what"] == what].groupby("cell", sort=False)["value"]
 
