@@ -260,6 +260,5 @@ assert np.all((bands["lower"] <= shares) & (shares <= bands["upper"]))
 #   answer stays, and the analysis must know what was kept.
 # - Say ``memoised=True`` only if devices really kept their responses. A device that lost them draws
 #   anew; if it lost its secret too, it has another pseudonym, and its waves do not join.
-# - How often such intervals hold the truth is on the page of evidence,
-#   :doc:`coverage </evidence/coverage>`. The guide is :doc:`/guide/waves`, and :doc:`composition
-#   </concepts/composition>` explains what several reports reveal.
+# - How often such intervals hold the truth is shown on the page of evidence on coverage, under
+#   "Waves". The page "Coming back" of the guide has more models of waves.
