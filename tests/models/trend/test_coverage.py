@@ -122,10 +122,10 @@ def test_intervals_and_tests_keep_their_level():
     check("k-RR, few waves", 120)
 
 
-# In 1,000 surveys of each setting, in the order above (standard error .007): intervals of a wave hold
-# in .957, .956, .957, .950, of all waves in .943, .950, .962, .943, bands in .944, .990, .979, .950;
-# tests of no change reject in .056, .056, .049, .045, of no slope in .050, .049, .059, .054, of no
-# jump in .058, .052, .049, .044.
+# In 1,000 surveys of each setting, in the order above (standard error .007):
+# intervals of a wave hold in .957, .956, .957, .950, those of all waves in .943, .950, .962, .943,
+# bands in .944, .990, .979, .950; tests of no change reject in .056, .056, .049, .045,
+# of no slope in .050, .049, .059, .054, of no jump in .058, .052, .049, .044.
 
 
 @pytest.mark.slow
