@@ -28,6 +28,7 @@ from ldpstats.arguments import (
     real_number,
     whole_below,
 )
+from ldpstats.channels.certificates import Audit
 from ldpstats.channels.structured import Channel, Dense, Kronecker, Uniformised
 from ldpstats.clients.device import check_table, texts
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
@@ -442,6 +443,24 @@ class CustomMechanism(Enumerated):
     @property
     def epsilon(self) -> float:  # type: ignore[override]
         return self._channel_epsilon()
+
+    @property
+    def lifetime_epsilon(self) -> float:
+        """Privacy of any number of reports of one answer by a device that keeps the first of steps.
+
+        In nats; infinite if there are none.
+        """
+        if self.steps is None:
+            return float("inf")
+        first = Dense(self.steps[0])
+        if self.sensitive is None:
+            return first.epsilon()
+        return first.protected_epsilon(sensitive_codes(self.sensitive, self.categories))
+
+    def audit(self) -> Audit:
+        """As of every mechanism; `Audit.lifetime` is `lifetime_epsilon` where there are steps."""
+        lifetime = None if self.steps is None else self.lifetime_epsilon
+        return replace(super().audit(), lifetime=lifetime)
 
     def _sampler_epsilon(self) -> float:
         if self.sensitive is None:
