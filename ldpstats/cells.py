@@ -40,7 +40,7 @@ from ldpstats.arguments import (
     positive_number,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.likelihood.joint import Factor, JointRows
+from ldpstats.likelihood.joint import Factor, JointRows, of_paths
 from ldpstats.likelihood.parametric import PolynomialMatrix, scattered
 from ldpstats.likelihood.rows import DenseRows, Rows
 
@@ -71,6 +71,9 @@ class CellReports:
     row, of those who have none; `index`, (u, J), the row of each joint report; `n`, (u,), the
     respondents or the sum of their weights; `z`, (u, q), public covariates. Of questions whose
     device has unknown parameters `devices` has the transpose of W, polynomials in these.
+
+    Questions in `waves`, one after the other, are of one device that keeps its response b to each
+    answer: `kept` has P(b | answer), (k, B), and P(report | b), (d_j, B), ones in the last row.
     """
 
     W: tuple[Array, ...]
@@ -78,6 +81,8 @@ class CellReports:
     n: Array
     z: Array
     devices: Mapping[int, PolynomialMatrix] = field(default_factory=dict)
+    kept: Mapping[int, tuple[Array, Array]] = field(default_factory=dict)
+    waves: tuple[tuple[int, ...], ...] = ()
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -87,10 +92,15 @@ class CellReports:
     @cached_property
     def rows(self) -> Rows:
         """The likelihoods of all cells, as products."""
-        factors = []
-        for W, at in zip(self.W, self.index.T, strict=True):
-            seen = W if at.max() == len(W) - 1 else W[:-1]  # everybody was asked
-            factors.append(Factor(np.ascontiguousarray(seen), np.ascontiguousarray(at)))
+        factors, joined = [], {places[0]: places for places in self.waves}
+        inside = {j for places in self.waves for j in places[1:]}
+        for j, (W, at) in enumerate(zip(self.W, self.index.T, strict=True)):
+            if j in joined:
+                kinds, at = np.unique(self.index[:, joined[j]], axis=0, return_inverse=True)
+                factors.append(Factor(self._of_paths(joined[j], kinds), at.reshape(-1)))
+            elif j not in inside:
+                seen = W if at.max() == len(W) - 1 else W[:-1]  # everybody was asked
+                factors.append(Factor(np.ascontiguousarray(seen), np.ascontiguousarray(at)))
         return JointRows(factors) if len(factors) > 1 else DenseRows(factors[0].rows(slice(None)))
 
     @cached_property
@@ -98,6 +108,18 @@ class CellReports:
         """Distinct covariates, (Z, q), and which of them each joint report has, (u,)."""
         z, place = np.unique(self.z, axis=0, return_inverse=True)
         return z, place.reshape(-1)
+
+    def _of_paths(self, places: tuple[int, ...], index: Array) -> Array:
+        """Likelihoods of reports in all waves, (u, T), under each path of answers, (u, k^T)."""
+
+        def same(some: tuple[int, ...]) -> Array:
+            P = self.kept[places[0]][0]
+            of_kept = [self.kept[places[t]][1][index[:, t]] for t in some]
+            with np.errstate(divide="ignore"):
+                return np.asarray(np.log(reduce(np.multiply, of_kept) @ P.T))
+
+        waves = tuple(range(len(places)))
+        return np.exp(of_paths(same, waves, len(waves), self.W[places[0]].shape[1]))
 
     def loglike(self, m: Array) -> Array:
         """``sum n log m``, (...), of m, (..., u); -inf where what was seen is impossible."""
@@ -235,6 +257,11 @@ def log_sum(x: Array) -> Array:
     """Probabilities whose logarithms are x but for a constant, along the last axis."""
     e = np.exp(x - x.real.max(axis=-1, keepdims=True))
     return np.asarray(e / e.sum(axis=-1, keepdims=True))
+
+
+def logistic(eta: Array) -> Array:
+    """Probabilities of log odds eta, which may be complex: below -700 their slopes would be nan."""
+    return np.asarray(1.0 / (1.0 + np.exp(np.minimum(-eta, 700.0))))
 
 
 def first_zero(x: Array) -> Array:
@@ -965,7 +992,7 @@ class ItemLaw(Mixture):
         if self._q:
             mean = (z @ theta[self.size - self._q :])[:, None, None]
             eta = eta + mean * (slopes if self._each else 1.0)
-        yes = 1.0 / (1.0 + np.exp(-eta))
+        yes = logistic(eta)
         laws = [np.stack([1.0 - yes[..., j], yes[..., j]], axis=-1) for j in range(J)]
         return self._w[None], laws
 
@@ -973,7 +1000,7 @@ class ItemLaw(Mixture):
         """Abilities, in standard deviations from the mean, (100,), and P(yes), (100, J)."""
         t, J = np.linspace(-3.0, 3.0, 100), self._J
         slopes = theta[J : 2 * J] if self._each else np.full(J, self._sd or theta[J])
-        return t, 1.0 / (1.0 + np.exp(theta[:J] - t[:, None] * slopes))
+        return t, logistic(t[:, None] * slopes - theta[:J])
 
     def shown(self, theta: Array) -> Array:
         if not self._q:
@@ -1024,7 +1051,7 @@ class ListLaw(Mixture):
             X = np.column_stack([np.ones(len(z)), z])
             yes, *odds = (X @ part for part in theta.reshape(3, -1))
             weights = log_sum(first_zero(yes[:, None]))
-            share = 1.0 / (1.0 + np.exp(-np.stack(odds, axis=1)))[..., None]  # (u, 2, 1)
+            share = logistic(np.stack(odds, axis=1))[..., None]  # (u, 2, 1)
             ups, downs = [np.ones_like(share)], [np.ones_like(share)]
             for _ in range(J):  # powers
                 ups.append(ups[-1] * share)
@@ -1089,7 +1116,7 @@ class WithDevices(Law):
         z = z if any(self._at) else z[:1]
         pairs = zip(self._odds(theta), self._at, strict=True)
         eta = [odds[0] + z[:, at] @ odds[1:] for odds, at in pairs]
-        return np.asarray(1.0 / (1.0 + np.exp(-np.stack(eta, axis=1))))
+        return logistic(np.stack(eta, axis=1))
 
     def alone(self, reports: CellReports, theta: Array) -> tuple[Law, CellReports, Array]:
         own = replace(reports, z=reports.z[:, : self._q])
@@ -1134,8 +1161,8 @@ class WithDevices(Law):
     def shown(self, theta: Array) -> Array:
         parts = [self.inner.shown(theta[..., : self.inner.size])]
         for odds, means in zip(self._odds(theta), self._means, strict=True):
-            share = 1.0 / (1.0 + np.exp(-odds))
-            parts.append(_uncentred(odds[..., None, :], means) if means.size else share)
+            own = _uncentred(odds[..., None, :], means) if means.size else logistic(odds)
+            parts.append(own)
         return np.concatenate(parts, axis=-1)
 
     def sorted(self, theta: Array, reports: CellReports) -> Array:

@@ -848,7 +848,7 @@ def check_fingerprint_column(path: FilePath, sheet: ldp.Questionnaire) -> None:
     for frame in table_chunks(path, [], optional=[FINGERPRINTS], codes=[FINGERPRINTS]):
         if FINGERPRINTS not in frame:
             return
-        read_fingerprints(path, frame, FINGERPRINTS, (), sheet, done)
+        read_fingerprints(path, frame, FINGERPRINTS, (), sheet.in_wave(None), done)
         done += len(frame)
 
 

@@ -313,6 +313,9 @@ the questionnaire that FILE holds.
 Designs with unknown parameters ask two groups with different devices, --group for each. A report
 says its group, "A:yes", or the column NAME_cohort does beside the column NAME.
 
+A survey that comes back has a questionnaire for each wave: the same options, another --wave. With
+--link devices send one pseudonym in all waves, so that answers of several waves can be joined.
+
 Privatise a table of answers with ldpstats privatize INPUT OUTPUT --questionnaire FILE.
 """
 
@@ -348,6 +351,9 @@ def add_questionnaire(commands: Any) -> None:
     add("--ask", type=int, metavar="M", help=words)
     words = "the label of every private question that stands for a missing answer"
     add("--refused", metavar="LABEL", help=words)
+    add("--wave", metavar="NAME", help="name of this wave of a survey that comes back: 2026-05")
+    words = "devices send the same pseudonym in all waves; needs --wave"
+    add("--link", action="store_true", help=words)
     add("--force", action="store_true", help="overwrite a file that exists")
 
 
@@ -356,8 +362,8 @@ def _questionnaire(given: argparse.Namespace) -> None:
         if flag in ("--question", "--group"):  # several may have one specification
             distinct(given.file, last)
     if not given.asked:
-        for name in ("ask", "refused"):
-            if getattr(given, name) is not None:
+        for name in ("ask", "refused", "wave", "link"):
+            if getattr(given, name) not in (None, False):
                 raise LDPError(f"--{name} goes with --question or --krr: name the questions")
         print(as_text(ldp.Questionnaire.from_json(given.file)))
         return
@@ -392,7 +398,8 @@ def _questionnaire(given: argparse.Namespace) -> None:
                 raise InvalidArgument(f"--group {name}", group, remedy)
             steps[group] = ldp.devices.Device(made_by.device)
         mechanisms[name] = ldp.devices.cohorts(steps).mechanism(first.categories)
-    sheet = ldp.Questionnaire(mechanisms, ask=given.ask, refused=given.refused)
+    how = {name: getattr(given, name) for name in ("ask", "refused", "wave", "link")}
+    sheet = ldp.Questionnaire(mechanisms, **how)
     sheet.to_json(given.file, force=given.force)
     print(as_text(ldp.Questionnaire.from_json(given.file)))
 

@@ -97,15 +97,15 @@ class Budget(portable.Budget):
         return NotAvailable("a report of this client is being made: not from within it")
 
 
-def opened_budget(reports: int | None, state: object, fingerprint: str) -> Budget:
+def opened_budget(reports: int | None, state: object, fresh: dict[str, str]) -> Budget:
     """The budget of a client, in its file where it has one."""
     limit = None if reports is None else positive_integer("reports", reports)
     if state is None:
         return Budget(limit)
     file = StateFile(state)
     head = {"format": _FORMAT, "version": _VERSION}
-    document, made = file.opened(lambda: head | {"fingerprint": fingerprint})
-    check_state(document, head, fingerprint, file.path)
+    document, made = file.opened(lambda: head | fresh)
+    check_state(document, head, fresh["fingerprint"], file.path)
     return Budget(limit, file, document, made)
 
 
@@ -471,11 +471,11 @@ def check_format(document: object, name: str) -> dict[str, Any]:
 
 
 def check_fields(
-    document: object, name: str, version: int, fields: Iterable[str], optional: str = ""
+    document: object, name: str, version: int, fields: Iterable[str], optional: Iterable[str] = ()
 ) -> dict[str, Any]:
     """Refuse a specification of another format or version, or with other fields."""
     checked, known = check_format(document, name), sorted(fields)
-    given = set(checked) - {"fingerprint", optional}
+    given = set(checked) - {"fingerprint", *optional}
     if repr(checked.get("version")) != repr(version) or given != set(known):
         remedy = f"must have version {version} and the fields {known}"
         raise InvalidArgument("specification", sorted(checked, key=str), remedy)
@@ -521,6 +521,10 @@ class Instrument(Specified, Generic[ClientType, CollectorType]):
     @abstractmethod
     def _spent(self) -> float:
         """Privacy that one report spends, in nats; inf where no category is sensitive."""
+
+    def _state(self) -> dict[str, str]:
+        """What a new state file says: the fingerprint of what is counted together, a secret."""
+        return {"fingerprint": self.fingerprint}
 
     @property
     def unprotected(self) -> bool:
@@ -646,7 +650,7 @@ class Instrument(Specified, Generic[ClientType, CollectorType]):
         check_cohorts(self._most_cohorts())
         self._permitted(self._spent(), max_epsilon, allow_no_privacy)
         words = system_words(entropy)
-        return self._client(words, opened_budget(reports, state, self.fingerprint))
+        return self._client(words, opened_budget(reports, state, self._state()))
 
     def _permitted(self, epsilon: float, max_epsilon: float | None, allow_no_privacy: bool) -> None:
         """Refuse to run on a device what it does not allow, or what leaks more than it claims."""

@@ -71,7 +71,7 @@ def collect(
     questionnaire : Questionnaire
     folder : path-like
         Where to keep the sheets; it is made if there is none. It belongs to this questionnaire, and
-        to one collector at a time.
+        to this wave of it, and to one collector at a time.
     texts : path-like or mapping, optional
         Words that replace those of the page at /, as of `page.write_page`.
     host, port : str, int

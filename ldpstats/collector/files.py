@@ -19,7 +19,7 @@ import pandas as pd
 
 from ldpstats.engines.parquet import BATCH, MERGED, Footer, footer
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.reports import SURVEY_COLUMNS
+from ldpstats.io.reports import SURVEY_COLUMNS, constant
 from ldpstats.io.storage import reading, replacing
 from ldpstats.io.tables import filled, stored_columns, write_table
 from ldpstats.mechanisms import Mechanism
@@ -99,6 +99,10 @@ class BatchWriter:
                         made_by = question.mechanisms[column]
                         columns |= _cells(column, made_by, part, texts, absent)
             frame |= {name: as_written(column) for name, column in columns.items()}
+        if self.questionnaire.wave is not None:
+            frame["wave"] = constant(self.questionnaire.wave, len(rows))
+        if self.questionnaire.link:
+            frame["token"] = pd.Series([row[-1] for row in rows], dtype=object)
         return pd.DataFrame(frame)
 
 

@@ -166,8 +166,8 @@ _FIELDS = ("format", "version", "survey", "token", "sheet")
 _TOKEN = re.compile("[0-9a-fA-F]{32}")
 _FRAME = 1_000  # bytes of a sheet beside its questions and reports, with room for spaces
 _OUTDATED = (
-    "these are reports to another questionnaire, or this page is outdated: load the page again, or "
-    "fetch the collector's client document"
+    "these are reports to another questionnaire or another wave of it, or this page is outdated: "
+    "load the page again, or fetch the collector's client document"
 )
 
 
@@ -189,6 +189,7 @@ class Checks:
     ask: int | None  # how many private questions each respondent is asked
     items: tuple[_Item, ...]
     invitations: Invitations | None = None  # the codes that sheets need, if they need one
+    link: bool = False  # whether the token is a pseudonym, which is kept with the reports
 
     @classmethod
     def of(cls, document: Mapping[str, Any], invitations: Invitations | None = None) -> Checks:
@@ -197,7 +198,8 @@ class Checks:
             _Item(q["name"], shape_of(q["reports"], q["draw"]), q["private"], "refused" in q)
             for q in document["questions"]
         )
-        return cls(document["survey"], document["ask"], items, invitations)
+        link = document.get("link", False)
+        return cls(document["survey"], document["ask"], items, invitations, link)
 
     @cached_property
     def largest(self) -> int:
@@ -240,6 +242,7 @@ class Checks:
             if known is None:
                 raise Refused(f"invitation: no code of this survey: {compare}", 403, reason="code")
         reports = self._reports(_object(sent["sheet"], "sheet"))
+        reports += [token.lower()] if self.link else []
         taken = bytes.fromhex(token), json.dumps(reports, separators=(",", ":"))
         return taken if known is None else (*taken, known)
 

@@ -486,9 +486,12 @@ def opened_folder(path: FilePath, sheet: Questionnaire) -> Path:
     if own.exists():
         before = Questionnaire.from_json(own)
         if before.fingerprint != sheet.fingerprint:
+            held = f"a questionnaire with fingerprint {before.fingerprint}, not {sheet.fingerprint}"
+            if before.family == sheet.family:
+                held = f"wave {before.wave!r}, not {sheet.wave!r}"
             raise MechanismMismatch(
-                f"{folder} holds sheets of a questionnaire with fingerprint {before.fingerprint}, "
-                f"not {sheet.fingerprint}: name another folder for each questionnaire"
+                f"{folder} holds sheets of {held}: name another folder for each questionnaire, and "
+                "for each wave of it"
             )
         return folder
     try:

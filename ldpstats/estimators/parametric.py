@@ -87,6 +87,7 @@ def continued(law: Plain, reports: CellReports, x: Array) -> tuple[Array, bool]:
 
 
 _FIRST, _LAST = 1e-5, 1e-13  # of the barrier, per report
+_ROUNDS = 5000  # to the top; ridges are narrow where nearly nobody made a report
 _NOTHING = 1e-15  # nats per report that no step is worth
 _FLAT = 1e-9  # least curvature of a Newton step, relative to the largest
 
@@ -112,7 +113,7 @@ def ascend(
             return -np.inf
         return float(w @ np.log(m) + barrier * np.log(room).sum())
 
-    for _ in range(200):
+    for _ in range(_ROUNDS if fixed is None else 200):
         w = np.where(n > 0.0, n, min(barrier, 1e-3))
         m, J, bend = law.bent(reports, x)
         low, high = x + WIDTH, 1.0 + WIDTH - x

@@ -28,6 +28,7 @@ Mask = npt.NDArray[np.bool_]
 
 _ROOT_ERROR = 1e-5  # of the signed root, that a limit may be off
 _NARROW = 1e-8  # of a bracket, or the distance from a bound
+_NEAREST = 1e-9  # to zero, where zero itself has no likelihood
 _BETTER = 1e-6  # nats by which a restricted maximum may exceed the free one
 
 
@@ -85,7 +86,12 @@ def signed_roots(law: Plain, reports: CellReports, top: Array) -> Array:
 
     Positive for values below the maximum `top`; standard normal under the null.
     """
-    falls = [restricted(law, reports, top, j, 0.0, top)[0] for j in range(law.size)]
+    falls = []
+    for j in range(law.size):
+        # that nobody reported what zero makes impossible speaks for it: the limit towards zero
+        never = law.mix(reports, np.where(np.arange(law.size) == j, 0.0, law.centre)) < 1e-12
+        value = _NEAREST if never.any() and not reports.n[never].any() else 0.0
+        falls.append(restricted(law, reports, top, j, value, top)[0])
     return np.copysign(falls, top)
 
 
@@ -274,6 +280,8 @@ Bounds = tuple[float, float]
 _EDGE = 1e-6  # from a probability to a bound that it is on
 _FAR = 16.0  # log odds that are as good as infinite
 _FAR_OFF = 1e4  # standard errors that are
+_STEEP = 20  # steps after which a bracket is halved
+_AWAY = 1e3  # times the estimate, to which no end of an interval is followed
 _NEAR = 1e-3  # of the critical value, how exactly an interval ends where it is reached
 
 
@@ -324,7 +332,7 @@ def function_interval(
         s, found = middle + sign * z * min(scale, 4.0), sign * np.inf
         found = float(sign > 0.0) if bounded else found
         u = begun
-        for _ in range(60):
+        for step in range(120):
             if abs(s) > _FAR if bounded else abs(s - middle) > _FAR_OFF * scale:
                 break
             t = float(1.0 / (1.0 + np.exp(-s))) if bounded else s
@@ -344,11 +352,16 @@ def function_interval(
             else:
                 high = (s, r)
             if np.isfinite(high[0]):  # the root of a line, kept from the ends; else the middle
-                share = (z - low[1]) / (high[1] - low[1]) if np.isfinite(high[1]) else 0.5
-                s = low[0] + float(np.clip(share, 0.03, 0.97)) * (high[0] - low[0])
                 if abs(high[0] - low[0]) < 1e-6 * scale:  # the fall jumps: between maxima
-                    found = t
-                    break
+                    if s == high[0]:
+                        found = t
+                        break
+                    s, high = high[0], (np.nan, np.inf)  # or does it so from afar alone?
+                    continue
+                share = 0.5
+                if np.isfinite(high[1]) and step < _STEEP:
+                    share = (z - low[1]) / (high[1] - low[1])
+                s = low[0] + float(np.clip(share, 0.03, 0.97)) * (high[0] - low[0])
             else:
                 more = float(np.clip(z / max(r, 0.3 * z) - 1.0, 0.01, 2.0))
                 s = low[0] + (low[0] - middle) * more
@@ -382,6 +395,8 @@ def _from_edge(top: Surface, g: Any, turn: Any, below: bool, z: float, bounded: 
             break
         low, high = (c, high) if fall < 1.0 else (low, c)
         c = c / fall if low < c / fall < high else (low + min(high, 4.0 * c)) / 2.0
+    if not bounded and not abs(t) < _AWAY * max(1.0, abs(float(np.real(g(top.theta))))):
+        return -np.inf, np.inf  # ever flatter: what is added has no maximum
     return ends
 
 

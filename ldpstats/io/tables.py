@@ -51,7 +51,7 @@ def file_format(path: FilePath) -> str:
 
 def columns_shown(columns: Sequence[str]) -> str:
     """The names of columns for an error, twenty at most."""
-    return ", ".join(map(repr, columns[:20])) + ", ..." * (len(columns) > 20)
+    return ", ".join(map(repr, columns[:20])) + ", ..." * (len(columns) > 20) or "none"
 
 
 def names(name: str, given: object) -> list[str]:

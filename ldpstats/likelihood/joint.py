@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from itertools import combinations
+from itertools import product as assignments
 from math import prod
 from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
@@ -445,6 +446,32 @@ def unbiased_map(response: Array, name: str) -> Array:
             "cohorts, or merge categories"
         )
     return np.linalg.inv(response)
+
+
+# -- Waves of devices that keep what they once drew -----------------------------------------------
+
+
+def of_paths(
+    same: Callable[[tuple[int, ...]], Array], own: tuple[int, ...], n_waves: int, k: int
+) -> Array:
+    """Log-likelihoods under each path, (u, k^T), of the reports of one device in its `own` waves.
+
+    A device that memoises draws one response b to each answer, and noise anew for every report:
+    ``P(r | x) = prod over distinct v in x of sum_b P(b | v) prod_{t: x_t = v} P(r_t | b)``, so that
+    waves with one answer share b, and waves with different answers are independent. `same` gives
+    the logarithm of a factor: of some waves if one answer was given in them, (u, k).
+    """
+    alike: dict[tuple[int, ...], Array] = {}
+    columns = []
+    for path in assignments(range(k), repeat=n_waves):
+        total: Any = 0.0
+        for v in {path[t] for t in own}:
+            some = tuple([t for t in own if path[t] == v])
+            if some not in alike:
+                alike[some] = same(some)
+            total = total + alike[some][:, v]
+        columns.append(total)
+    return np.stack(columns, axis=1)
 
 
 # -- The likelihood of the reports on several variables, known through its products ----------------

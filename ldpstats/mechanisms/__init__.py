@@ -13,7 +13,14 @@ if TYPE_CHECKING:
         ProjectiveGeometryResponse,
         SubsetSelection,
     )
-    from ldpstats.mechanisms.custom import CustomMechanism, Enumerated, Product, mixture, product
+    from ldpstats.mechanisms.custom import (
+        CustomMechanism,
+        Enumerated,
+        Panel,
+        Product,
+        mixture,
+        product,
+    )
     from ldpstats.mechanisms.device import DeviceMechanism, UnknownDevice, repeated
     from ldpstats.mechanisms.hashed import OLH, ORAPPOR, ORR, CandidateMap
     from ldpstats.mechanisms.krr import (
@@ -56,6 +63,7 @@ __all__ = [
     "Mechanism",
     "Observed",
     "PUMClient",
+    "Panel",
     "Product",
     "ProjectiveGeometryResponse",
     "RAPPORClient",
@@ -76,7 +84,7 @@ __all__ = [
 _HOMES = {  # and the modules of these, which are imported when one is first named
     "base": "Mechanism",
     "blocks": "HadamardResponse ProjectiveGeometryResponse SubsetSelection",
-    "custom": "CustomMechanism Enumerated Product mixture product",
+    "custom": "CustomMechanism Enumerated Panel Product mixture product",
     "device": "DeviceMechanism UnknownDevice repeated",
     "hashed": "OLH ORAPPOR ORR CandidateMap",
     "krr": "KRR ForcedResponse Mangat Observed UnrelatedQuestion Warner",

@@ -104,6 +104,8 @@ class Mechanism(Instrument[Client, Collector]):
     is_separable: bool = True  # whether each of these determines the frequencies alone
     _unwritten: ClassVar[dict[str, Any]] = {}  # values of fields that documents leave out
     unknown: tuple[str, ...] = ()  # parameters of the channel that are estimated: `UnknownDevice`
+    # channels of the response that devices keep, (k, b), and of a report given it, (b, l)
+    steps: tuple[Array, Array] | None = None
     _unsaid: tuple[str, ...] = ()  # parameters that the others say, and a name in words leaves out
 
     @property
@@ -237,6 +239,37 @@ class Mechanism(Instrument[Client, Collector]):
         if isinstance(counts, BitCounts):
             raise NotAvailable("sums of bits have no likelihood: tally() without bits=True has one")
         return Likelihood(Q.rows(counts.y), counts.n)
+
+    def as_labels(self, reports: Reports, candidates: Any = None) -> list[tuple[Array, Reports]]:
+        """Reports whose law can be listed: respondents, (u,), and theirs, by cohort.
+
+        Raises
+        ------
+        NotAvailable
+            For reports that cannot be listed.
+        """
+        if self.n_bits or self.n_cohorts:
+            raise NotAvailable(f"reports of {self} cannot be listed")
+        return [(np.arange(len(reports)), reports)]
+
+    def joint_law(self, waves: int | Sequence[Mechanism] = 2) -> Any:
+        """The law of the reports of several waves, where reports are labels: see `Enumerated`."""
+        raise NotAvailable(f"reports of {self} cannot be listed: use those of as_labels()")
+
+    def joint_epsilon(self, waves: Sequence[Mechanism], candidates: Any = None) -> float:
+        """Epsilon of the reports of several waves together, of devices that keep their responses.
+
+        That of the worst pair of paths, in nats, from the law of all reports. Whether an answer
+        changed is known better than what it was: the permanent response hides the latter alone.
+
+        Parameters
+        ----------
+        waves : sequence of Mechanism
+            Of each wave, with one `permanent`.
+        candidates : optional
+            Answers over an open alphabet.
+        """
+        return float(self.joint_law(waves).epsilon)
 
     @property
     @abstractmethod
@@ -743,6 +776,7 @@ KINDS = (
     "SubsetSelection",
     "GeometricResponse",
     "Observed",
+    "Panel",
     "Product",
     "SquareWave",
     "URAP",
@@ -887,7 +921,7 @@ def _text(mechanism: Any, name: str, value: Any) -> str:
         return str(mechanism.k)
     if name in _UNNAMED:
         return brief(value)
-    if name in ("levels", "permanent") or isinstance(value, np.ndarray):
+    if name in ("levels", "permanent", "steps") or isinstance(value, np.ndarray):
         return ""  # told with epsilon, a fingerprint, and too many numbers
     if isinstance(value, pd.Index):
         alike = name == "outputs" and value.equals(mechanism.categories)

@@ -7,18 +7,27 @@ labels out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
 from itertools import product as combinations
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, NoReturn, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, counts_vector, distribution, numbers, real_number, whole_below
+from ldpstats.arguments import (
+    Array,
+    counts_vector,
+    distribution,
+    listed,
+    numbers,
+    positive_integer,
+    real_number,
+    whole_below,
+)
 from ldpstats.channels.structured import Channel, Dense, Kronecker, Uniformised
 from ldpstats.clients.device import check_table, texts
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
@@ -32,11 +41,13 @@ from ldpstats.labels import (
     sensitive_labels,
 )
 from ldpstats.likelihood.covariance import multinomial
+from ldpstats.likelihood.joint import of_paths
 from ldpstats.likelihood.moments import Equations, Moments
 from ldpstats.likelihood.rows import Rows
 from ldpstats.mechanisms.base import (
     Mechanism,
     check_document,
+    common_labels,
     joined_labels,
     label_moments,
     made_of,
@@ -50,6 +61,8 @@ from ldpstats.sampling.samplers import Words
 
 # fields that are no part of the fingerprint, and what they say
 _UNMARKED = {"description": "the matrix is", "permanent": "response devices keep"}
+_STEPS = "must be two channel matrices whose product is Q, of the kept response and of its report"
+_SAME = 1e-12  # of probabilities, by which a product may be off by rounding
 _OWN_EPSILON = "must be a number in nats, as a field or a property: channel().epsilon() is right"
 
 
@@ -206,6 +219,43 @@ class Enumerated(Mechanism):
             )
         return label_moments(Q, n)
 
+    def joint_law(self, waves: int | Sequence[Mechanism] = 2) -> Panel:
+        """The law of the reports of several waves, by devices that keep their responses.
+
+        Parameters
+        ----------
+        waves : int, or sequence of Mechanism
+            How many waves of this mechanism; or the mechanism of each, over the same categories.
+            Those with the same `permanent` share the response to each answer, others nothing.
+
+        Returns
+        -------
+        Panel
+            A mechanism whose answers are the paths of answers, and whose reports are those of all
+            waves: what `FrequencyModel`, weights and designs are for one question they are for
+            paths.
+
+        Raises
+        ------
+        InvalidArgument
+            For less than two waves, and other categories.
+        NotAvailable
+            For mechanisms whose reports cannot be listed, and too many paths.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> twice = ldp.KRR(2, epsilon=2.0) >> ldp.KRR(2, epsilon=2.0)
+        >>> law = twice.joint_law(2)
+        >>> law.matrix().round(3)
+               0, 0   0, 1   1, 0   1, 1
+        0, 0  0.685  0.105  0.105  0.105
+        0, 1  0.166  0.624  0.044  0.166
+        1, 0  0.166  0.044  0.624  0.166
+        1, 1  0.105  0.105  0.105  0.685
+        """
+        return Panel.of([self] * waves if isinstance(waves, int) else waves)
+
     def __rshift__(self, other: object) -> CustomMechanism:
         """The mechanism whose report is processed, or privatised once more: ``Q R``.
 
@@ -257,11 +307,15 @@ class Enumerated(Mechanism):
         else:
             Q = channel.matrix() @ R
         made = combined(Q, self.categories, labels, self.sensitive, f"{made_of(self)} >> {after}")
+        order = category_order(labels, self.categories)
+        R = R if order is None else R[:, order]
         if self.permanent is None:
             for law in (R, channel.matrix()):
                 if np.all((law == 0.0) | (law == 1.0)):  # nothing is random
                     return made
-        return replace(made, permanent=self.permanent or self.fingerprint)
+            return replace(made, permanent=self.fingerprint, steps=(channel.matrix(), R))
+        steps = None if self.steps is None else (self.steps[0], self.steps[1] @ R)
+        return replace(made, permanent=self.permanent, steps=steps)
 
 
 def listed_mechanism(name: str, mechanism: object) -> Enumerated:
@@ -315,6 +369,9 @@ class CustomMechanism(Enumerated):
         Name of the response that devices keep and report again with new noise, if they do; of
         ``first >> second`` the fingerprint of the first. As `description` it is in the
         specification, but not in its fingerprint.
+    steps : pair of array-like, shapes (k, b) and (b, l), optional
+        The channel of that response, and of a report given it: ``first >> second`` has those of
+        both. Their product is Q. In the specification, as `permanent`.
 
     Examples
     --------
@@ -339,7 +396,8 @@ class CustomMechanism(Enumerated):
     sensitive: Any = None
     description: str | None = None
     permanent: str | None = None
-    _unwritten = dict.fromkeys(("sensitive", *_UNMARKED))
+    steps: Any = field(default=None, repr=False)
+    _unwritten = dict.fromkeys(("sensitive", *_UNMARKED, "steps"))
     _channel: ClassVar[Dense]  # as a field it would be part of the specification
 
     def __post_init__(self) -> None:
@@ -372,6 +430,14 @@ class CustomMechanism(Enumerated):
             line = " ".join(text.split())
             line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
             set_fields(self, **{name: line})
+        if self.steps is not None:
+            steps = [Dense(one).Q for one in listed("steps", self.steps, _STEPS)]
+            if len(steps) != 2 or steps[0].shape[1] != len(steps[1]):
+                raise InvalidArgument("steps", [one.shape for one in steps], _STEPS)
+            made = steps[0] @ steps[1]
+            if self.permanent is None or made.shape != Q.shape or np.abs(made - Q).max() > _SAME:
+                raise InvalidArgument("steps", [one.shape for one in steps], _STEPS)
+            set_fields(self, steps=tuple(steps))
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]
@@ -387,13 +453,15 @@ class CustomMechanism(Enumerated):
 
     def _specification(self) -> dict[str, Any]:
         document = super()._specification()
-        for name in _UNMARKED:  # two descriptions of one law are equal
+        for name in (*_UNMARKED, "steps"):  # two descriptions of one law are equal
             document.pop(name, None)
         return document
 
     def to_dict(self) -> dict[str, Any]:
         told = {name: getattr(self, name) for name in _UNMARKED}
-        return super().to_dict() | {name: text for name, text in told.items() if text is not None}
+        if self.steps is not None:
+            told["steps"] = [one.tolist() for one in self.steps]
+        return super().to_dict() | {name: one for name, one in told.items() if one is not None}
 
 
 # -- Mechanisms of which a respondent uses one by chance ------------------------------------------
@@ -665,7 +733,7 @@ class Product(Enumerated):
 
     def __str__(self) -> str:
         names = ", ".join(self.questions)
-        return f"Product({names}; k={self.k}, epsilon={self.epsilon:.6g})"
+        return f"{type(self).__name__}({names}; k={self.k}, epsilon={self.epsilon:.6g})"
 
     __repr__ = __str__
 
@@ -691,6 +759,143 @@ def product(questions: Mapping[str, Any]) -> Product:
     Product(before, after; k=9, epsilon=2)
     """
     return Product(questions)
+
+
+# -- Several waves as one: a path of answers, the reports of a device that keeps what it drew ------
+
+
+_MOST_ENTRIES = 1 << 26  # of a joint law
+
+
+@dataclass(frozen=True, eq=False)
+class Panel(Product):
+    """The reports of several waves as one, see `Mechanism.joint_law`.
+
+    A category is a path of answers, a report one of reports, both joined by ", ": ``"no, yes"``.
+    `split` has the reports of each wave. Clients are those of the waves.
+
+    Parameters
+    ----------
+    questions : mapping from str to Mechanism
+        The mechanism of each wave, by its name.
+
+    Attributes
+    ----------
+    epsilon : float
+        Of all reports together, of the worst pair of paths, in nats: computed from Q.
+
+    Examples
+    --------
+    One in ten changes her answer:
+
+    >>> import ldpstats as ldp
+    >>> rng = np.random.default_rng(1)
+    >>> kept = ldp.KRR(("no", "yes"), 2.0) >> ldp.KRR(("no", "yes"), 2.0)
+    >>> panel = kept.joint_law(2)
+    >>> paths = rng.choice(["no, no", "no, yes", "yes, yes"], 20_000, p=[0.6, 0.1, 0.3])
+    >>> ldp.FrequencyModel(panel.privatize(paths, rng)).fit().params.round(1).to_dict()
+    {'no, no': 0.6, 'no, yes': 0.1, 'yes, no': 0.0, 'yes, yes': 0.3}
+    >>> round(panel.epsilon_of(1), 3), round(panel.epsilon, 3)
+    (1.876, 2.65)
+    """
+
+    @classmethod
+    def of(cls, mechanisms: Sequence[Mechanism]) -> Self:
+        """The law of waves, called "wave 1", "wave 2", ..."""
+        made = listed("waves", mechanisms, "must be a number of waves, or a list of mechanisms")
+        if len(made) < 2:
+            raise InvalidArgument("waves", len(made), "must be 2 or more")
+        return cls({f"wave {t}": mechanism for t, mechanism in enumerate(made, start=1)})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        common_labels(self._parts, None, "waves")
+        self.channel()
+
+    def join(self, waves: Sequence[Reports]) -> Reports:
+        """The reports of respondents in all waves as one; those of `split` together again.
+
+        Raises
+        ------
+        InvalidArgument
+            For reports of other mechanisms, or of different numbers of respondents.
+        """
+        y = np.zeros(len(waves[0]), dtype=np.int64)
+        for (name, part), wave in zip(self.questions.items(), waves, strict=True):
+            if wave.mechanism != part or len(wave) != len(y):
+                raise InvalidArgument(name, wave, f"must be {len(y)} Reports of {part}")
+            y = y * part.n_outputs + wave.y
+        return Reports(y, self)
+
+    def epsilon_of(self, answers: int) -> float:
+        """Epsilon of all reports of persons who give so many different answers at most.
+
+        Parameters
+        ----------
+        answers : int
+            1 for those who never change their answer; from the number of waves on it is `epsilon`.
+        """
+        most = positive_integer("answers", answers)
+        paths = combinations(*(range(part.k) for part in self._parts))
+        some = np.array([len(set(path)) <= most for path in paths])
+        return Dense(self._channel.matrix()[some]).epsilon()
+
+    @cached_property
+    def _channel(self) -> Channel:
+        k, parts = self._parts[0].k, self._parts
+        size = np.prod(np.array(self._sizes, dtype=float))
+        if (size * k ** len(parts)) > _MOST_ENTRIES:
+            shown = f"{k ** len(parts)} paths and {size:.0f} reports"
+            raise NotAvailable(f"the law of {shown} is too large: take fewer waves or categories")
+        y = np.unravel_index(np.arange(int(size)), self._sizes)
+        by_device: dict[Any, list[int]] = {}
+        for t, part in enumerate(parts):
+            kept = t if part.permanent is None else part.permanent
+            by_device.setdefault(kept, []).append(t)
+        log_law: Any = 0.0
+        for own in by_device.values():
+
+            def same(some: Sequence[int]) -> Array:
+                first = parts[some[0]]
+                if first.steps is None and len(some) > 1:
+                    raise NotAvailable(
+                        f"the law of several reports of {first} that rest on one kept response is "
+                        "not known: make the mechanism as first >> second, which has both steps"
+                    )
+                if first.steps is None:
+                    law = first.channel().matrix()[:, y[some[0]]].T
+                else:
+                    of_kept = [parts[t].steps[1][:, y[t]] for t in some]  # type: ignore[index]
+                    law = reduce(np.multiply, of_kept).T @ first.steps[0].T
+                with np.errstate(divide="ignore"):
+                    return np.asarray(np.log(law))
+
+            log_law = log_law + of_paths(same, tuple(own), len(parts), k)
+        Q = np.exp(log_law).T
+        return Dense(Q / Q.sum(axis=1, keepdims=True))
+
+    def sample(self, codes: Array, words: Words) -> Array:
+        y = np.zeros(np.shape(codes), dtype=np.int64)
+        answers = np.unravel_index(np.asarray(codes), [part.k for part in self._parts])
+        drawn: list[tuple[str | None, Array, Array]] = []  # what was kept of which answers
+        for part, x in zip(self._parts, answers, strict=True):
+            if part.steps is None:
+                own = part.sample(x, words)
+            else:
+                first, second = map(samplers.integer_rows, part.steps)
+                kept = samplers.sample_rows(x, first, words)
+                for name, before, response in drawn:
+                    kept = np.where((before == x) & (name == part.permanent), response, kept)
+                drawn.append((part.permanent, x, kept))
+                own = samplers.sample_rows(kept, second, words)
+            y = y * part.n_outputs + own
+        return y
+
+    def _draw_document(self) -> NoReturn:
+        raise NotAvailable(f"{self} has no client: each wave is reported by that of its mechanism")
+
+    def _sampler_epsilon(self) -> float:
+        return self.epsilon
 
 
 # -- What happens to a report after it is made: labels in, probabilities of new labels out --------

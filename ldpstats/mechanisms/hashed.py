@@ -44,7 +44,7 @@ from ldpstats.likelihood.hashed import (
     undetermined,
 )
 from ldpstats.likelihood.hashed_rows import BloomRows, LabelRows
-from ldpstats.likelihood.rows import Likelihood, Rows, StackedRows
+from ldpstats.likelihood.rows import DenseRows, Likelihood, Rows
 from ldpstats.mechanisms.base import Mechanism, even_bit, set_fields
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.reports.layout import BitFormat, NumberFormat
@@ -782,11 +782,13 @@ class HashedBits(Hashed):
             rows: Rows = BloomRows(counts.y, counts.cohort, cells, self.n_bits, self.p1, self.p0)
             return Likelihood(rows, counts.n)
         # a bit that is never or always set makes answers impossible: cohort by cohort
-        order = np.argsort(counts.cohort, kind="stable")
-        ends = np.cumsum(np.bincount(counts.cohort, minlength=self.n_cohorts))[:-1]
         channel: Any = self.channel(candidates)
-        parts = zip(channel.channels, np.split(counts.y[order], ends), strict=True)
-        return Likelihood(StackedRows(tuple(Q.rows(y) for Q, y in parts)), counts.n[order])
+        W, scale = np.zeros((len(counts.y), channel.shape[0])), np.zeros(len(counts.y))
+        for c in np.unique(counts.cohort):
+            here = counts.cohort == c
+            own = channel.channels[c].rows(counts.y[here])
+            W[here], scale[here] = own.take(0, own.shape[0]), own.log_scale
+        return Likelihood(DenseRows(W, scale), counts.n)
 
     def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> BitCounts:
         """Counts from the bit sums of each cohort.

@@ -203,7 +203,7 @@ class PUM(Specified):
         try:
             limits = {"max_epsilon": max_epsilon, "allow_no_privacy": allow_no_privacy}
             words = self.common.collector(entropy, **limits).words  # type: ignore[arg-type]
-            budget = opened_budget(reports, state, self.fingerprint)
+            budget = opened_budget(reports, state, {"fingerprint": self.fingerprint})
             k = len(self.categories)
             return PUMClient(self.common, self._preprocessor(tags), k, words, budget)
         except BaseException as error:
@@ -387,7 +387,7 @@ class PUM(Specified):
             not that of the other fields.
         """
         fields = "format", "version", "mechanism", "tags"
-        document = check_fields(document, _FORMAT, _VERSION, fields, "levels")
+        document = check_fields(document, _FORMAT, _VERSION, fields, ("levels",))
         kind = document["mechanism"]
         name = kind.get("mechanism") if isinstance(kind, dict) else None
         if name not in ("URR", "URAP"):

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property
@@ -40,19 +40,38 @@ from ldpstats.clients.device import (
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable
 from ldpstats.labels import as_labels, encode, labels_to_json
+from ldpstats.likelihood.joint import of_paths
 from ldpstats.mechanisms.base import Mechanism, set_fields
-from ldpstats.mechanisms.custom import Enumerated
+from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
 from ldpstats.mechanisms.hashed import (
     AnswerHash,
     HashedBits,
     MD5Hash,
     UnknownHash,
 )
+from ldpstats.reports.single import Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import system_words
 
 _HASHES = ("ldpstats", "google", "given")
 _LEAST_F = 1e-6  # as the least epsilon: below it probabilities near one lose their digits
+
+
+_MOST_OWNED = 8  # bits of a cohort that are listed as labels
+_MOST_PATHS = 1 << 16  # pairs of paths of answers
+
+
+def two_steps(device: TwoResponses, owned: Array) -> tuple[Array, Array]:
+    """Channels of a permanent response, (k, 2^m), and of a report given it, (2^m, 2^m).
+
+    Of the m bits that k answers own or not, (k, m); the first changes fastest.
+    """
+    P, R = np.ones((len(owned), 1)), np.ones((1, 1))
+    report = np.array([[1.0 - device.p, device.p], [1.0 - device.q, device.q]])
+    for bit in owned.T:
+        one = np.where(bit, 1.0 - device.f / 2.0, device.f / 2.0)
+        P, R = np.hstack([P * (1.0 - one)[:, None], P * one[:, None]]), np.kron(report, R)
+    return P, R
 
 
 class TwoResponses(Mechanism):
@@ -324,6 +343,73 @@ class RAPPOR(TwoResponses, HashedBits):
             return UnknownHash(*shape, str(self))
         return MD5Hash(*shape) if self.hashing == "google" else AnswerHash(*shape)
 
+    def _owned(self, cells: Array) -> npt.NDArray[np.bool_]:
+        """Which bits answers own, (k, m), whose cells these are, (k, h)."""
+        owned = np.zeros((len(cells), self.n_bits + 1), dtype=bool)  # the last is none
+        np.put_along_axis(owned, cells.astype(np.int64), True, axis=1)
+        return np.asarray(owned[:, :-1])
+
+    def joint_epsilon(self, waves: Sequence[Mechanism], candidates: Any = None) -> float:
+        T, k = len(waves), len(self.labels(candidates))
+        if k ** (2 * T) > _MOST_PATHS:
+            raise NotAvailable(f"epsilon of {k} answers in {T} waves has too many pairs of paths")
+        seen = np.indices((2,) * T).reshape(T, -1)  # what may be reported of a bit
+        found = 0.0
+        for cells in self.cells(candidates):
+            kinds, n = np.unique(self._owned(cells), axis=1, return_counts=True)  # of bits
+
+            def same(some: tuple[int, ...], kinds: Array = kinds) -> Array:
+                total: Any = 0.0
+                for kept in (False, True):
+                    law = np.where(kinds == kept, 1.0 - self.f / 2.0, self.f / 2.0)[:, :, None]
+                    for t in some:
+                        own: Any = waves[t]
+                        one = own.q if kept else own.p
+                        law = law * np.where(seen[t], one, 1.0 - one)
+                    total = total + law
+                log_law = np.log(np.maximum(total, 1e-300))  # (k, kinds, reports)
+                return np.asarray(log_law.reshape(k, -1).T)
+
+            L = of_paths(same, tuple(range(T)), T, k).T.reshape(k**T, len(n), -1)
+            for one in L:
+                found = max(found, float(((one - L).max(axis=2) @ n).max()))
+        return found
+
+    def as_labels(self, reports: Reports, candidates: Any = None) -> list[tuple[Array, Reports]]:
+        """Reports of the bits that answers own, as numbers: respondents of a cohort, and theirs.
+
+        Other bits say nothing of the answer in one wave, and in several as much as the noise of
+        the permanent response keeps of whether it is the same.
+
+        Raises
+        ------
+        NotAvailable
+            For more than 8 bits that answers own in a cohort.
+        """
+        found, cells = [], self.cells(candidates)
+        assert reports.cohort is not None
+        for c in np.unique(reports.cohort):
+            rows, owned = np.flatnonzero(reports.cohort == c), self._owned(cells[c])
+            bits = np.unpackbits(reports.y[rows], axis=1, count=self.n_bits, bitorder="little")
+            own = owned.any(axis=0)
+            if own.sum() > _MOST_OWNED:
+                raise NotAvailable(
+                    f"{self}: answers own {own.sum()} bits, of which at most {_MOST_OWNED} can be "
+                    "listed: use fewer candidates"
+                )
+            steps = two_steps(self, owned[:, own])
+            made = CustomMechanism(
+                steps[0] @ steps[1],
+                self.labels(candidates),
+                steps[1].shape[1],
+                description=str(self),
+                permanent=self.permanent,
+                steps=steps,
+            )
+            y = bits[:, own].astype(np.int64) @ (1 << np.arange(own.sum()))
+            found.append((rows, Reports(y, made)))
+        return found
+
     def client_document(self) -> dict[str, Any]:
         """What a device without Python is given, see `Mechanism.client_document`.
 
@@ -416,6 +502,10 @@ class BooleanRAPPOR(TwoResponses, Enumerated):
     def epsilon(self) -> float:  # type: ignore[override]
         """Privacy of one report, in nats."""
         return self.channel().epsilon()
+
+    @property
+    def steps(self) -> tuple[Array, Array] | None:  # type: ignore[override]
+        return two_steps(self, np.array([[False], [True]])) if self.f else None
 
     @property
     def lifetime_epsilon(self) -> float:  # type: ignore[override]

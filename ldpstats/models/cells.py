@@ -26,6 +26,7 @@ from numpy.exceptions import ComplexWarning
 from ldpstats.arguments import (
     Array,
     as_array,
+    boolean,
     did_you_mean,
     level,
     listed,
@@ -35,6 +36,7 @@ from ldpstats.arguments import (
     replicates,
 )
 from ldpstats.cells import (
+    CellLaw,
     CellReports,
     ItemLaw,
     LatentClassLaw,
@@ -149,8 +151,9 @@ def _cell_data(data: Any, covariates: Any) -> CellData:
         rows = [[(part, np.ones(len(part), dtype=bool))] for part in data.reports]
         return CellData(rows, data.n, public=covariates)
     rows, size = [], None
+    persons: dict[int, Any] = {}  # identifiers of rows
     for j, given in enumerate(listed("data", data, "must be a list of Reports, one a question")):
-        several = isinstance(given, list) and all(isinstance(one, tuple) for one in given)
+        several = isinstance(given, list) and given and all(isinstance(one, tuple) for one in given)
         parts: list[Part] = []
         for one in given if several else [given]:
             part, mask = one if isinstance(one, tuple | list) and len(one) == 2 else (one, None)
@@ -166,7 +169,12 @@ def _cell_data(data: Any, covariates: Any) -> CellData:
                 remedy += "pass pairs (reports, mask)"
                 raise InvalidArgument(f"data[{j}]", f"{there.size} respondents", remedy)
             size = there.size
-            parts.append((part, there))
+            known = part.ids if part.ids is not None else []
+            for row, one in zip(np.flatnonzero(there).tolist(), known, strict=False):
+                if persons.setdefault(row, one) != one:
+                    remedy = f"must be row {row} of every question: {persons[row]!r} is there"
+                    raise InvalidArgument(f"data[{j}].ids", one, remedy)
+            parts.append((replace(part, ids=None), there))
         if np.sum([there for _, there in parts], axis=0).max(initial=0) > 1:
             raise InvalidArgument(f"data[{j}]", "masks", "must not have respondents in common")
         rows.append(parts)
@@ -187,17 +195,56 @@ def _named(names: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]
     return given
 
 
-def _refuse_kept(rows: Sequence[Sequence[Part]], names: Sequence[str], memoised: object) -> None:
-    """Refuse two reports of a person that may come from one permanent response."""
-    if memoised is not None:
-        refuse_shared([], names, memoised, "a joint model")
-        return
-    for (v, one), (w, other) in combinations(enumerate(rows), 2):
-        for (first, a), (second, b) in product(one, other):
-            kept, both = first.mechanism.permanent, a & b
-            if kept is not None and kept == second.mechanism.permanent and both.any():
-                parts = [first[both[a]], second[both[b]]]
-                refuse_shared([JointCounts(parts)], [names[v], names[w]], None, "a joint model")
+def _waves(
+    rows: Sequence[Sequence[Part]], names: Sequence[str], candidates: Mapping[str, Any], keep: Any
+) -> tuple[list[Sequence[Part]], tuple[tuple[int, ...], ...], list[float]]:
+    """Questions by devices that keep their response to each answer, as labels; which are waves.
+
+    And the epsilon of the waves of each device.
+
+    Two reports of a person that may come from one permanent response are refused unless it is said
+    whether they do.
+    """
+    made, by_device, epsilon = [*rows], dict[str, list[int]](), list[float]()
+    if keep is None:
+        for (v, one), (w, other) in combinations(enumerate(rows), 2):
+            for (first, a), (second, b) in product(one, other):
+                kept, both = first.mechanism.permanent, a & b
+                if kept is not None and kept == second.mechanism.permanent and both.any():
+                    joint = JointCounts([first[both[a]], second[both[b]]])
+                    called = [names[v], names[w]]
+                    refuse_shared([joint], called, None, "a joint model")
+    elif boolean("memoised", keep):
+        for j, parts in enumerate(rows):
+            if None not in (devices := {part.mechanism.permanent for part, _ in parts}):
+                by_device.setdefault(" ".join(sorted(map(str, devices))), []).append(j)
+    waves = tuple(tuple(places) for places in by_device.values() if len(places) > 1)
+    for places in waves:
+        if places[-1] - places[0] >= len(places):
+            own = [names[j] for j in places]
+            remedy = "must have the waves of one device one after the other, in order"
+            raise InvalidArgument("names", own, remedy)
+        combined = product(*([part.mechanism for part, _ in rows[j]] for j in places))
+        listed = candidates.get(names[places[0]])
+        epsilon.append(max(some[0].joint_epsilon(some, listed) for some in combined))
+        begin: Any = None
+        for j in places:
+            labelled: list[Part] = []
+            for part, there in rows[j]:
+                for at, labels in part.mechanism.as_labels(part, candidates.get(names[j])):
+                    mask = there.copy()
+                    mask[there] = np.isin(np.arange(len(part)), at)
+                    labelled.append((labels, mask))
+            made[j] = labelled
+            for labels, _ in labelled:
+                steps = labels.mechanism.steps
+                begin = steps[0] if begin is None and steps else begin
+                if not steps or steps[0].shape != begin.shape or (steps[0] != begin).any():
+                    raise NotAvailable(
+                        f"the waves of {names[j]!r} need one known response that devices keep: "
+                        "make the mechanism as first >> second, in one cohort"
+                    )
+    return made, waves, epsilon
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,13 +256,15 @@ class Seen(Document):
     group: npt.NDArray[np.int64]  # (d + 1,) the mechanism of each report, -1 for none
     shown: tuple[Any, ...]  # (d + 1,) reports as a person reads them; None for none
     Q: PolynomialMatrix | None = None  # of devices with unknown parameters, (k, d + 1)
+    # of waves whose devices keep their response b, P(b | answer) and P(report | b): `CellReports`
+    kept: tuple[Array, Array] | None = field(default=None, metadata={"later": True})
 
 
 def _seen(
-    parts: Sequence[Part], candidates: Any, unknown: Sequence[str]
+    parts: Sequence[Part], candidates: Any, unknown: Sequence[str], is_wave: bool = False
 ) -> tuple[Seen, npt.NDArray[np.intp], Array]:
     """Distinct reports, which of them each row has, (N,), and logs of what W was divided by."""
-    W, matrices = [], []
+    W, matrices, kept = [], [], []
     shown: list[Any] = []
     group: list[int] = []
     size, first = len(parts[0][1]), parts[0][0].mechanism
@@ -248,6 +297,8 @@ def _seen(
                 likelihoods, scale = likelihoods * np.exp(scale)[:, None], np.zeros(len(scale))
             W.append(likelihoods)
             logs[there] = scale[own.reshape(-1)]
+        if is_wave:
+            kept.append(mech.steps[1][:, some.y].T)
         group += [g] * len(some.y)
         words = None if mech.n_bits or mech.n_cohorts else getattr(mech, "outputs", None)
         shown += range(len(some.y)) if words is None else words[some.y].tolist()
@@ -257,7 +308,10 @@ def _seen(
         matrices.append(PolynomialMatrix.constant(np.ones((len(labels), 1)), len(unknown)))
         Q = PolynomialMatrix.beside(matrices)
     whole = np.vstack([*W, np.ones((1, len(labels)))])
-    return Seen(labels, whole, np.array([*group, -1]), (*shown, None), Q), at, logs
+    steps = None
+    if kept:
+        steps = first.steps[0], np.vstack([*kept, np.ones((1, kept[0].shape[1]))])
+    return Seen(labels, whole, np.array([*group, -1]), (*shown, None), Q, steps), at, logs
 
 
 def formulas_of(structure: Any, parameters: Any) -> dict[str, Any]:
@@ -318,7 +372,10 @@ class CellModel:
     candidates : mapping of names to lists, optional
         The answers to look for, of questions to which any text is an answer.
     memoised : bool, optional
-        As for `AssociationModel`.
+        Whether questions whose mechanisms have one `permanent` are waves of one question to devices
+        that keep their response to each answer, see `Mechanism.joint_law`: they stand one after the
+        other, and the structure is one of cells. False says that devices drew each report afresh;
+        by default such questions are refused.
     parameters : mapping of names to formulas, optional
         {"careless": "~ age + region"}: covariates of unknown parameters of devices, whose log odds
         are a constant plus slopes. Parameters without a formula are one probability for all.
@@ -386,7 +443,6 @@ class CellModel:
         got = data if isinstance(data, CellData) else _cell_data(data, covariates)
         self._clusters: Any = None
         self.structure, self.names = structure, _named(names, [own[0][0].name for own in got.rows])
-        self.mechanisms = tuple(tuple(part.mechanism for part, _ in own) for own in got.rows)
         if not isinstance(candidates, Mapping | None):
             remedy = "must be a mapping of names of questions to their answers"
             raise InvalidArgument("candidates", candidates, remedy)
@@ -394,8 +450,9 @@ class CellModel:
         if others := sorted(set(map(str, lists)) - set(self.names)):
             remedy = f"are of no question: they are {', '.join(self.names)}"
             raise InvalidArgument("candidates", others, remedy)
-        _refuse_kept(got.rows, self.names, memoised)
-        unknown = self._unknown
+        rows, self._waves, self._together = _waves(got.rows, self.names, lists, memoised)
+        self.mechanisms = tuple(tuple(part.mechanism for part, _ in own) for own in rows)
+        unknown, inside = self._unknown, {j for places in self._waves for j in places}
         self.parameters = {name: str(text) for name, text in (parameters or {}).items()}
         for name in self.parameters:
             if name not in unknown:
@@ -404,10 +461,12 @@ class CellModel:
                     known = f"they are {in_turn(unknown)}{did_you_mean(name, unknown)}"
                 remedy = f"is no unknown parameter of a device: {known}"
                 raise InvalidArgument("parameters", name, remedy)
-        read = [
-            _seen(own, lists.get(name), unknown if any(mech.unknown for mech in mechs) else ())
-            for name, own, mechs in zip(self.names, got.rows, self.mechanisms, strict=True)
-        ]
+        read = []
+        each = zip(self.names, rows, self.mechanisms, strict=True)
+        for j, (name, parts, mechs) in enumerate(each):
+            lacking = unknown if any(mech.unknown for mech in mechs) else ()
+            words = None if j in inside else lists.get(name)
+            read.append(_seen(parts, words, lacking, j in inside))
         self._seen = [one for one, _, _ in read]
         masks = [np.any([there for _, there in own], axis=0) for own in got.rows]
         n = np.ones(len(masks[0]), dtype=np.int64) if got.n is None else np.asarray(got.n)
@@ -448,11 +507,18 @@ class CellModel:
     def _assemble(self, index: Array, n: Array, z: Array) -> None:
         """The distinct joint reports, how often each was seen, and the law that they have."""
         devices = {j: own.Q for j, own in enumerate(self._seen) if own.Q is not None}
-        self.reports = CellReports(tuple(own.W for own in self._seen), index, n, z, devices)
+        kept = {j: own.kept for j, own in enumerate(self._seen) if own.kept is not None}
+        W = tuple(own.W for own in self._seen)
+        self.reports = CellReports(W, index, n, z, devices, kept, self._waves)
         own = {name: self._spread[name] for name in self._used.get("", [])}
         self.law = self.structure.law(self.questions, own)
         if parameters := {name: self._used.get(name, []) for name in self._unknown}:
             self.law = WithDevices(self.law, len(own), self._spread, parameters)
+        if self._waves and not isinstance(self.law, CellLaw):
+            raise NotAvailable(
+                f"{self.structure} takes reports to be independent given the answers, which waves "
+                "of a device that keeps its response are not: use saturated, loglinear or markov"
+            )
 
     @property
     def questions(self) -> Questions:
@@ -488,6 +554,8 @@ class CellModel:
             "names": list(self.names),
             "mechanisms": [[mech.to_dict() for mech in own] for own in self.mechanisms],
             "seen": [own.to_dict() for own in self._seen],
+            "waves": [list(places) for places in self._waves],
+            "together": self._together,
             "answered": list(self.answered),
             "nobs": self.nobs,
             "n_missing": self.n_missing,
@@ -511,6 +579,8 @@ class CellModel:
             tuple(mechanism_from_dict(one) for one in own) for own in document["mechanisms"]
         )
         model._seen = [Seen.from_dict(own) for own in document["seen"]]
+        model._waves = tuple(tuple(places) for places in document.get("waves", []))
+        model._together = list(document.get("together", []))
         model.answered = tuple(document["answered"])
         model.nobs, model.n_missing = document["nobs"], document["n_missing"]
         model._spread = {name: (own[0], own[1]) for name, own in document["spread"].items()}
@@ -683,7 +753,7 @@ class CellModel:
             first, root = theta, np.eye(theta.size)
             if theta.size * len(self.reports.n) <= _SCORED:
                 S = np.sqrt(self.reports.n)[:, None] * self.law.scores(self.reports, theta)
-                size, axes = np.linalg.eigh(S.T @ S / self.nobs)
+                size, axes = np.linalg.eigh(np.nan_to_num(S.T @ S / self.nobs))  # at infinity
                 least = 1e-2 if self._tilt is not None else 0.0  # begun at an edge, which is flat
                 least = max(least, 1e-6 * size.max(initial=1e-300))
                 root = axes / np.sqrt(np.maximum(size, least))
@@ -699,6 +769,8 @@ class CellModel:
             value = self.evaluate(theta)[0]
             for _ in range(20):
                 slope, H = self.evaluate(theta)[1], self._curvature(theta)
+                if not np.isfinite(H).all():  # at infinity
+                    break
                 size, axes = np.linalg.eigh(H)
                 step = axes @ ((axes.T @ slope) / np.maximum(-size, 1e-8 * np.abs(size).max()))
                 gain = float(slope @ step) / 2.0
@@ -829,6 +901,8 @@ class CellModel:
             With covariates or weights, and for questions whose reports are bits or have cohorts.
         """
         got = self._data
+        if self._waves:
+            raise NotAvailable("surveys are simulated without devices that keep their responses")
         if any(m.n_bits or m.n_cohorts or m.unknown for m in self._every):
             raise NotAvailable("surveys are simulated for questions whose reports are known labels")
         if got.sample is not None or self.reports.z.shape[1]:
@@ -1421,13 +1495,13 @@ class CellResults(Stored, WaldResults):
     @cached_property
     def epsilon(self) -> float:
         """The largest that a respondent spent on these questions, in nats; infinite without any."""
-        model, total = self.model, []
+        model, total = self.model, [*map(np.asarray, self.model._together)]
         columns = zip(model.mechanisms, model._seen, model.reports.index.T, strict=True)
         for own, seen, at in columns:
-            if not all(isinstance(mech, Observed) for mech in own):
+            if seen.kept is None and not all(isinstance(mech, Observed) for mech in own):
                 each = np.array([*(mech.epsilon for mech in own), 0.0])  # the last of none
                 total.append(each[seen.group[at]])
-        return float(np.sum(total, axis=0).max()) if total else np.inf
+        return float(np.max(sum(total))) if total else np.inf
 
     def _stored(self) -> dict[str, Any]:
         return written(replace(self, tested=self._goodness))

@@ -45,11 +45,19 @@ from ldpstats.inference.tails import CellLaw, continuity, path_cumulants, skewed
 from ldpstats.inference.tests import TestResult, pvalue_text, standardised, wald, z_test
 from ldpstats.likelihood.covariance import Covariance, Uncertain, finite_array
 from ldpstats.likelihood.joint import Alphabet, JointMoments
+from ldpstats.mechanisms import CustomMechanism, Panel
 from ldpstats.models import plots
 from ldpstats.models.association.evidence import Evidence, rests_on
-from ldpstats.models.association.groups import prepared, refuse_shared, together, variable_names
+from ldpstats.models.association.groups import (
+    UNASKED,
+    prepared,
+    refuse_shared,
+    together,
+    variable_names,
+)
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
+from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Body,
@@ -97,6 +105,7 @@ def change(
     candidates: Any = None,
     method: str | Estimator[Any] | None = None,
     memoised: bool | None = None,
+    partial: bool = False,
 ) -> ChangeResults | WeightedResults:
     """Change of the frequencies between two waves of the same respondents.
 
@@ -120,15 +129,19 @@ def change(
     memoised : bool, optional
         Whether both reports of a person rest on one permanent response that her device keeps, as
         RAPPOR's client does with f > 0, and some devices do with the first step of
-        ``first >> second``. By default waves that may (`Mechanism.permanent`) are refused. False
-        says that devices drew each report afresh. True compares the margins alone, which needs no
-        law of both reports together: no turnover, and no one's moves.
+        ``first >> second``. By default waves that may (`Mechanism.permanent`) are refused. True
+        takes the law of both reports together (`Mechanism.joint_law`); False says that devices drew
+        each report afresh.
+    partial : bool
+        Whether persons in one wave only count too, for the frequencies of that wave: of a sample
+        that was refreshed, or was meant to overlap in part. It takes their absence to have nothing
+        to do with their answers.
 
     Returns
     -------
-    ChangeResults; with ``memoised=True`` WeightedResults
-        The latter has the frequencies of both waves, with standard errors that know that they are
-        of the same persons: its `differences()` are the changes.
+    ChangeResults; of memoised reports that cannot be listed, and of lumped ones, WeightedResults
+        The latter compares the margins alone, which needs no law of both reports together: its
+        `differences()` are the changes. Reports of a cohort that own over 8 bits cannot be listed.
 
     Raises
     ------
@@ -136,9 +149,11 @@ def change(
         If an argument is not `Reports`, both are the same object, the respondents do not match, or
         there is no report.
     MechanismMismatch
-        For waves over different categories; with ``memoised=True`` also for other mechanisms.
+        For waves over different categories.
     NotAvailable
-        Where two reports of a person may come from one permanent response.
+        Where two reports of a person may come from one permanent response; with
+        ``memoised=True`` for reports that cannot be listed, and with ``partial=True`` for a list of
+        candidates.
 
     Examples
     --------
@@ -156,11 +171,34 @@ def change(
 
     >>> twice = krr >> krr
     >>> waves = [ldp.Reports(codes * 50, twice) for codes in ([0, 0, 1, 1, 0], [0, 1, 1, 1, 0])]
-    >>> margins = ldp.change(*waves, memoised=True)
-    >>> margins.differences()["estimate"].round(3).tolist()
+    >>> ldp.change(*waves, memoised=True).linear_params.round(3).tolist()
     [-0.244, 0.244]
     """
-    return change_between(together((first, second)), name, waves, candidates, method, memoised)
+    parts = first, second
+    counts, alone = together(parts), tuple[Reports, ...]()
+    if boolean("partial", partial):
+        alone = _alone(parts)
+        known = [replace(part, n_missing=counts.n_missing - sum(map(len, alone)))
+                 for part in counts.reports]  # fmt: skip
+        counts = counts.with_reports(known)
+    return change_between(counts, name, waves, candidates, method, memoised, alone)
+
+
+def _alone(parts: Sequence[Any]) -> tuple[Reports, ...]:
+    """The reports in each of two waves of those who have none in the other."""
+    if all(isinstance(part, Reports) and part.ids is not None for part in parts):
+        here = [pd.Index(part.ids, dtype=object) for part in parts]
+        masks = [~own.isin(other) for own, other in zip(here, here[::-1], strict=True)]
+        return tuple(part[mask] for part, mask in zip(parts, masks, strict=True))
+    if all(isinstance(part, list | tuple) and part[1] is not None for part in parts):
+        masks = [np.asarray(mask) for _, mask in parts]
+        found = []
+        for (part, mask), other in zip(parts, masks[::-1], strict=True):
+            own = np.asarray(mask)
+            found.append(part[own & ~other if len(part) == own.size else ~other[own]])
+        return tuple(found)
+    remedy = "needs identifiers, Reports(..., ids=), or masks of rows: who is in both waves?"
+    raise InvalidArgument("partial", True, remedy)
 
 
 def change_between(
@@ -170,12 +208,14 @@ def change_between(
     candidates: Any = None,
     method: str | Estimator[Any] | None = None,
     memoised: bool | None = None,
+    alone: Sequence[Reports] = (),
     *,
     lost: tuple[int, int] = (0, 0),
 ) -> ChangeResults | WeightedResults:
     """Change between two variables of the same respondents, from their counts; see `change`.
 
-    `lost` are the persons who are in one wave only, and not in the counts.
+    `lost` are the persons who are in one wave only, and not in the counts; `alone` are the reports
+    of those who count, in the first wave and in the second.
     """
     if not isinstance(name, str | None):
         raise InvalidArgument("name", name, "must be text: the name of the variable")
@@ -194,39 +234,121 @@ def change_between(
         if not first.labels().equals(second.labels()):
             raise others
     called = known[0] * same if name is None else name
+    if alone and candidates is not None:
+        raise NotAvailable("partial=True goes with all categories: leave candidates= out")
     if memoised is not None and boolean("memoised", memoised):
-        if method is not None:
-            raise InvalidArgument("method", method, "goes without memoised=True: leave it out")
-        return _margins_alone(counts, names, candidates, called)
+        if candidates is not None and not first.is_open:
+            return _margins_alone(counts, names, candidates, method, called)
+        try:
+            joint = _of_paths(counts, names, candidates, method, alone, called)
+        except NotAvailable:  # reports that cannot be listed
+            if alone:
+                raise
+            return _margins_alone(counts, names, candidates, method, called)
+        return _changed(joint, called, lost)
     refuse_shared([counts], names, memoised, "change", ["wave", "wave"])
     lists, other = (None, False) if candidates is None else ([candidates] * 2, True)
-    model = AssociationModel(counts, candidates=lists, other=other, names=names, memoised=False)
+    groups = [counts]
+    for v, part in enumerate(alone):
+        if len(part):
+            silent = Reports(np.zeros(len(part), dtype=np.int64), UNASKED)
+            both = (part, silent)[:: 1 if v == 0 else -1]
+            groups.append(JointCounts([replace(one, n_missing=0, ids=None) for one in both]))
+    model = AssociationModel(groups, candidates=lists, other=other, names=names, memoised=False)
     joint = model.fit(method)
     if not joint.labels[0].equals(joint.labels[1]):
         raise others
-    problem = rests_on(model.evidence, joint.linear)
+    problem = rests_on(model.evidence, joint.linear) if len(groups) == 1 else None
     pairs = None if problem is None else _pair_features(model.evidence, problem)
-    law = turnover = test = None
-    if problem is not None and pairs is not None:
-        (f, alphabets), n = pairs, model.evidence.groups[0].counts.n
-        p = problem.in_errors.reshape(joint.sizes)
-        law, turnover = _change_law(f, n, alphabets, p), _turnover_law(alphabets, p, joint.nobs)
+    if problem is None or pairs is None:
+        return _changed(joint, called, lost)
+    (f, alphabets), n = pairs, model.evidence.groups[0].counts.n
+    p = problem.in_errors.reshape(joint.sizes)
+    law, turnover = _change_law(f, n, alphabets, p), _turnover_law(alphabets, p, joint.nobs)
     fit = _change_fit(joint, law, called)
     d, nobs = fit.linear.estimate, fit.nobs
-    if law is not None:
-        outer = np.asarray((f.T * n) @ f / nobs)  # its mean over respondents
-        fourth = n @ f**4 / nobs
-        some = fourth > 0.0
-        effective = nobs * np.divide(law.second**2, fourth, out=np.zeros(d.size), where=some)
-        test = _homogeneity(d, Covariance.dense(outer / nobs), rare_groups(effective), names)
-    elif fit.linear.covariance is not None:
-        V = fit.linear.covariance + Covariance.dense(np.outer(d, d) / nobs)
-        test = _homogeneity(d, V, np.arange(d.size), names)
+    outer = np.asarray((f.T * n) @ f / nobs)  # its mean over respondents
+    fourth = n @ f**4 / nobs
+    some = fourth > 0.0
+    effective = nobs * np.divide(law.second**2, fourth, out=np.zeros(d.size), where=some)
+    test = _homogeneity(d, Covariance.dense(outer / nobs), rare_groups(effective), names)
     return ChangeResults(joint, law, turnover, test, lost, **vars(fit))
 
 
+def _changed(joint: AssociationResults, name: str, lost: tuple[int, int]) -> ChangeResults:
+    """The change of a joint distribution of which estimates and their covariance are known."""
+    fit, test = _change_fit(joint, None, name), None
+    if fit.linear.covariance is not None:
+        d = fit.linear.estimate
+        V = fit.linear.covariance + Covariance.dense(np.outer(d, d) / joint.nobs)
+        test = _homogeneity(d, V, np.arange(d.size), joint.names)
+    return ChangeResults(joint, None, None, test, lost, **vars(fit))
+
+
+def _of_paths(
+    counts: JointCounts,
+    names: tuple[str, ...],
+    candidates: Any,
+    method: Any,
+    alone: Sequence[Reports],
+    name: str,
+) -> AssociationResults:
+    """The joint distribution of the answers to devices that keep their responses.
+
+    Of a law with a category for each path, by the reports of both waves as one.
+    """
+    rows = np.repeat(np.arange(len(counts.n)), counts.n)
+    both = [replace(part[rows], n_missing=0) for part in counts.reports]
+    cohorts = [part.cohort for part in both if part.cohort is not None]
+    if len(cohorts) == 2 and np.any(cohorts[0] != cohorts[1]):
+        remedy = "whose cohort differs between the waves have devices that kept nothing: leave "
+        remedy += "them out, or pass memoised=False"
+        raise InvalidArgument("respondents", int(np.sum(cohorts[0] != cohorts[1])), remedy)
+    groups, margins = list[Reports](), list[FrequencyModel]()
+    for first, second in zip(*(part.mechanism.as_labels(part, candidates) for part in both),
+                             strict=True):  # fmt: skip
+        groups.append(
+            Panel.of([first[1].mechanism, second[1].mechanism]).join([first[1], second[1]])
+        )
+    for v, part in enumerate(alone):
+        for _, own in part.mechanism.as_labels(part, candidates) if len(part) else ():
+            silent = CustomMechanism(np.ones((own.mechanism.k, 1)), own.mechanism.categories)
+            none = Reports(np.zeros(len(own), dtype=np.int64), silent)
+            each = (own, none)[:: 1 if v == 0 else -1]
+            groups.append(Panel.of([one.mechanism for one in each]).join(each))
+    for v, part in enumerate(both):
+        margins.append(FrequencyModel([part, *alone[v : v + 1]], candidates, name=name))
+    labels = margins[0].categories
+    fit, answered = FrequencyModel(groups, name=name).fit(method), None
+    if any(map(len, alone)):
+        sizes = [(names, len(both[0]))]
+        sizes += [((wave,), len(part)) for wave, part in zip(names, alone, strict=True)]
+        answered = tuple([one for one in sizes if one[1]])
+    return AssociationResults(
+        names=names,
+        labels=(labels, labels),
+        others=("", ""),
+        margin_fits=tuple([margin.fit_quietly("inversion") for margin in margins]),
+        is_complete=True,
+        n_strata=len(groups),
+        dispersion=1.0,
+        smallest_expected=float("nan"),
+        digest="",
+        lacking=counts.lacking,
+        unprotected=(),
+        answered=answered,
+        **vars(fit.fit)
+        | {
+            "sources": tuple([str(mechanism) for mechanism in counts.mechanisms]),
+            "n_missing": counts.n_missing,
+            "settings": "; ".join(filter(None, (fit.settings, "devices keep their responses"))),
+            "epsilon": both[0].mechanism.joint_epsilon(counts.mechanisms, candidates),
+        },
+    )
+
+
 def _margins_alone(
-    counts: JointCounts, waves: tuple[str, ...], candidates: Any, name: str
+    counts: JointCounts, waves: tuple[str, ...], candidates: Any, method: Any, name: str
 ) -> WeightedResults:
     """The frequencies of both waves, the two reports of a person being one sampling unit."""
     from ldpstats.inference.designs.linearisation import Sample, Stage
@@ -234,6 +356,9 @@ def _margins_alone(
     from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
 
     first, second = counts.reports
+    if method is not None:
+        remedy = "goes without the margins of memoised reports alone: leave it out"
+        raise InvalidArgument("method", method, remedy)
     if first.mechanism != second.mechanism:
         raise MechanismMismatch(
             f"memoised=True compares waves of one mechanism, not {first.mechanism} and "
@@ -481,8 +606,10 @@ class ChangeResults(Results):
         Intervals, covariances, and all of it as a table, in print or as a figure.
     to_frame, glance, to_maketables
         Tables of data: a row for each estimate, one row in all, and for the package maketables.
-    test_homogeneity, turnover
-        Whether the distribution changed, and how many persons changed their answer.
+    test_homogeneity, test_symmetry
+        Whether the distribution changed, and whether as many moved one way as back.
+    turnover, transitions
+        How many persons changed their answer, and to which.
     to_dict, to_json, from_dict, from_json
         Storage; no report is in it.
 
@@ -613,6 +740,61 @@ class ChangeResults(Results):
             )
         return self.homogeneity
 
+    def test_symmetry(self) -> TestResult:
+        """Test that as many moved from each category to another as back: Bowker's test.
+
+        On the unconstrained estimates, with their covariance under the null. Without noise the
+        statistic is Bowker's, of two categories McNemar's. Pairs between which nobody moved are
+        left out.
+
+        Raises
+        ------
+        NotAvailable
+            Where the categories are too many for a covariance, or nobody moved.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> answers = ldp.Observed(("no", "yes"))
+        >>> first, second = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [60, 25, 15, 50], axis=0).T
+        >>> waves = ldp.Reports(first, answers), ldp.Reports(second, answers)
+        >>> round(ldp.change(*waves).test_symmetry().statistic, 6)
+        2.5
+        """
+        if self.joint.linear.covariance is None:
+            self.test_homogeneity()  # says why
+        cells = np.arange(self.k**2).reshape(self.k, self.k)
+        above = np.triu_indices(self.k, 1)
+        R = np.eye(self.k**2)[cells[above]] - np.eye(self.k**2)[cells.T[above]]
+        d = R @ self.joint.linear.estimate
+        V = self.joint.linear.known().transform(R) + np.outer(d, d) / self.nobs
+        some = np.diagonal(V) > _ROUNDING / self.nobs
+        null = f"as many moved from each category to another as back, {' to '.join(self.waves)}"
+        if not some.any():
+            raise NotAvailable(f"nobody moved: the test that {null} has nothing to rest on")
+        m = int(some.sum())
+        law = Covariance.dense(V[some][:, some])
+        statistic, df = wald(np.eye(m), np.zeros(m), d[some], law)
+        method = "Bowker test on the unconstrained estimate, covariance under the null"
+        return TestResult.chi_square(null, statistic, df, method)
+
+    def transitions(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Shares of the categories of the second wave among those of each of the first.
+
+        See `AssociationResults.conditional`, which has the columns: "estimate", and the interval
+        "lower", "upper" around "unconstrained".
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> answers = ldp.Observed(("no", "yes"))
+        >>> first, second = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [60, 25, 15, 50], axis=0).T
+        >>> waves = ldp.Reports(first, answers), ldp.Reports(second, answers)
+        >>> ldp.change(*waves).transitions()["estimate"].round(3).tolist()
+        [0.706, 0.294, 0.231, 0.769]
+        """
+        return self.joint.conditional(self.waves[0], alpha)
+
     def turnover(self, alpha: float = 0.05) -> Effect:
         """Share of the respondents whose true answers differ, with its interval.
 
@@ -700,6 +882,8 @@ class ChangeResults(Results):
         left += [("Estimator:", estimator_text(self)), ("Categories:", self.k)]
         right: list[Pair] = [("No. Respondents:", self.nobs), ("Missing:", self.n_missing)]
         right += [("In one wave only:", sum(self.lost))] * any(self.lost)
+        if self.joint.answered:
+            right.append(("In both waves:", self.joint.answered[0][1]))
         right.append(("Epsilon, both (nats):", self.epsilon))
         waves = " to ".join(one_line(wave, LONGEST_LABEL) for wave in self.waves)
         return f"{title(self, 'Change', '')} from {waves}", left, right

@@ -5,8 +5,10 @@ A page is one file without any request to others: its script, the client of
 allows these alone, by their hashes, and connections to the collector alone. True answers are in the
 memory of the page until the reports are made, and nowhere else: not in storage, addresses, history,
 forms that a browser restores, logs or messages. The browser's local storage has the fingerprint of
-the survey, that reports were made, and the reports until they are delivered. A device without
-storage, such as a private window, may take part and is told that the page cannot know it later.
+the survey, that reports were made, and the reports until they are delivered; of a survey in waves
+also how many were answered and, where they are linked, the secret of the pseudonym. A device
+without storage, such as a private window, may take part and is told that the page cannot know it
+later.
 
 Answers that are typed lose the spaces at both ends, and their letters are composed (Unicode NFC),
 since keyboards write one word with different characters.

@@ -270,18 +270,21 @@ def _solved(columns: Columns) -> tuple[Array, Dual]:
 
     # Columns scaled so that they differ from constant ones by as much: at a small epsilon
     # staircases are almost constant, and reveal with a probability of its order; and coordinates
-    # (R, s) in which all directions are of like size.
+    # (R, s) in which all directions are of like size, under each prior where some are rare.
     T, W, N = columns.T, columns.W, len(columns.base)
     G1, logs = T.shape[1], columns.goal.kind == "D"
     lengths = np.sqrt((T**2).sum(axis=1) + W.sum(axis=1))
     typical = max(float(np.median(lengths)), 1e-300)
     level = np.minimum(1.0, typical / np.maximum(lengths, typical))
-    value, turn = np.linalg.eigh(T.T @ (level[:, None] * T) / N)
-    most = max(float(value.max(initial=0.0)), 1e-300)
-    R = turn / np.sqrt(np.where(value > 1e-13 * most, value, most))  # unseen directions are left
-    s = np.sqrt(level @ W / N)
-    s = np.where(s > 0.0, s, 1.0)
-    products = level[:, None, None] * (T @ R)[:, :, None] * (T @ R)[:, None, :]
+
+    def alike(weights: Array) -> tuple[Array, Array]:
+        value, turn = np.linalg.eigh(T.T @ (weights[:, None] * T) / N)
+        most = max(float(value.max(initial=0.0)), 1e-300)
+        s = np.sqrt(weights @ W / N)
+        # directions that no column sees are left
+        return turn / np.sqrt(np.where(value > 1e-13 * most, value, most)), np.where(s > 0.0, s, 1)
+
+    R, s = alike(level)
     even = columns.loss(np.full(N, 1.0 / N))  # these need not balance: only a size
     scale = 1.0 / even if 0.0 < even < np.inf else 1.0
     # The law is level * theta; J is R'JR here, A is R'A, and the loss and A'VA are times the scale
@@ -289,9 +292,13 @@ def _solved(columns: Columns) -> tuple[Array, Dual]:
     rules: list[Any] = [level @ theta == 1.0]
     if G1:
         rules.append((level[:, None] * T @ R).T @ theta == 0.0)
-    limits, matrices = [], []
+    limits, matrices, turns = [], [], []
     for m, A, within in columns.scenarios:
         inner, loss = within > 0.0, 0.0
+        if not logs:  # whose determinants are compared
+            R, s = alike(1.0 / columns.mass[:, m])
+        turns.append(R)
+        products = level[:, None, None] * (T @ R)[:, :, None] * (T @ R)[:, None, :]
         share = cp.multiply(theta, 1.0 / columns.mass[:, m])
         if G1:
             J = cp.reshape(products.reshape(N, -1).T @ share, (G1, G1), order="C")
@@ -324,7 +331,7 @@ def _solved(columns: Columns) -> tuple[Array, Dual]:
         if logs:
             Z = np.linalg.cholesky(np.linalg.inv(T.T @ (share[:, None] * T)))
         elif G1 and weights[i] > 0.0:
-            Z = R @ matrices[i].dual_value[:G1, G1:] / (-np.sqrt(scale) * weights[i])
+            Z = turns[i] @ matrices[i].dual_value[:G1, G1:] / (-np.sqrt(scale) * weights[i])
         else:
             Z = np.zeros(columns.scenarios[i][1].shape)
         omega = np.where(within > 0.0, share @ W, 1.0)

@@ -296,6 +296,7 @@ class Ledger(Specified):
         ----------
         questionnaire : Questionnaire
         wave : str
+            By default that of the questionnaire.
         asked : sequence of str, optional
             The questions that she was asked. By default all; needed where the questionnaire draws
             some of them.
@@ -306,12 +307,24 @@ class Ledger(Specified):
         >>> sheet = ldp.Questionnaire({"job": ldp.KRR(3, 1.0), "ill": ldp.Warner(epsilon=0.5)})
         >>> Ledger().spend_sheet(sheet, wave="2024").by().to_dict()
         {'job': 1.0, 'ill': 0.5}
+
+        The sheets of waves are drawn anew, so each costs its epsilon:
+
+        >>> ledger = Ledger(limit=3.0)
+        >>> for year in ("2024", "2025"):
+        ...     _ = ledger.spend_sheet(sheet.in_wave(year))
+        >>> ledger.by("wave").to_dict(), ledger.remaining
+        ({'2024': 1.5, '2025': 1.5}, 0.0)
         """
         is_sheet = all(hasattr(questionnaire, name) for name in ("private", "ask", "mechanisms"))
         if not (isinstance(questionnaire, Instrument) and is_sheet):
             raise InvalidArgument("questionnaire", questionnaire, "must be a Questionnaire")
         sheet: Any = questionnaire
         private, mechanisms = sheet.private, sheet.mechanisms
+        if wave and sheet.wave not in (None, wave):
+            remedy = f"the questionnaire is of wave {sheet.wave!r}: pass questionnaire.in_wave(...)"
+            raise InvalidArgument("wave", wave, remedy)
+        wave = wave or sheet.wave or ""
         if asked is None and sheet.ask not in (None, len(private)):
             remedy = f"is needed: only {sheet.ask} of {len(private)} questions are asked"
             raise InvalidArgument("asked", None, remedy)

@@ -559,7 +559,7 @@ def privatize_sheets(
 
 def stored_notes(sheet: Questionnaire) -> dict[str, dict[bytes, bytes]]:
     """What Parquet stores beside the columns of a questionnaire: who made them."""
-    own = {STORED_FINGERPRINT: sheet.fingerprint.encode("ascii")}
+    own = {STORED_FINGERPRINT: sheet.family.encode("ascii")}
     return {
         column: {**stored, **own}
         for question in sheet.entries
@@ -611,7 +611,7 @@ def _sheets(
             else:
                 found[name] = copied.pop(name).mask(answers[name].isna(), None)
         if not parquet:
-            found[FINGERPRINTS] = constant(sheet.fingerprint, len(frame))
+            found[FINGERPRINTS] = constant(sheet.family, len(frame))
         yield pd.DataFrame(found | copied)
         done += len(frame)
     if not done:

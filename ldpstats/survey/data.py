@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, as_array, check_slice, did_you_mean
-from ldpstats.engines.base import picked
+from ldpstats.engines.base import picked, running
 from ldpstats.engines.others import is_files, opened
 from ldpstats.engines.parquet import found_files
 from ldpstats.engines.query import Query, known
@@ -217,10 +217,17 @@ class Held(ABC):
         columns = {}
         for name in self.public_columns:
             with suppress(InvalidArgument, OverflowError):  # of values that it may not ask for
-                columns[name] = pyarrow.array(self.public(name).plain(), from_pandas=True)
+                column = self.public(name)
+                if column.ordered is None:  # whole numbers stay whole beside missing ones
+                    values = pyarrow.array(column.values)
+                    cells = values.take(pyarrow.array(column.codes, mask=column.missing))
+                else:
+                    cells = pyarrow.array(column.plain(), from_pandas=True)
+                columns[name] = cells
         frame = narwhals.from_native(pyarrow.table(columns))
-        check_expression(expression, frame)
-        made = frame.with_columns(expression.alias("where")).get_column("where")
+        with running("where", repr(expression)):
+            check_expression(expression, frame)
+            made = frame.with_columns(expression.alias("where")).get_column("where")
         if len(made) != len(self):
             raise InvalidArgument("where", expression, "the table has no public column")
         return made.fill_null(False).to_numpy()
@@ -397,7 +404,8 @@ def check_expression(expression: Any, public: Any) -> None:
     try:
         kinds = list(public.select(expression).collect_schema().values())
     except ColumnNotFoundError:
-        remedy = f"names a column that is not public; they are {columns_shown(public.columns)}"
+        remedy = "names a column that is not public, or holds neither text, numbers of 64 bits, "
+        remedy += f"booleans nor dates; it may name {columns_shown(public.columns)}"
         raise InvalidArgument("where", expression, remedy) from None
     if kinds != [narwhals.Boolean]:
         raise InvalidArgument("where", expression, "must be true or false in each row")
@@ -421,7 +429,8 @@ class Collected(Held):
         mechanisms, its own fingerprint need not be met.
         """
         own, makers_of = dict[str, str](), dict[str, Any]()
-        marks: dict[str, Any] = {FINGERPRINTS: questionnaire} if whole else {}
+        family = questionnaire.in_wave(None)  # tables have the fingerprint of all waves
+        marks: dict[str, Any] = {FINGERPRINTS: family} if whole else {}
         for question in questionnaire.entries:
             makers_of[question.name] = maker = maker_of(question.made_by)
             marks[fingerprint_column(question.name)] = maker
@@ -440,7 +449,7 @@ class Collected(Held):
             key = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
             makers = {key: made_by}
             if whole:
-                makers[STORED_FINGERPRINT] = questionnaire
+                makers[STORED_FINGERPRINT] = family
             for column_of_maker, maker in makers.items():
                 found = stored_text(stored, column_of_maker)
                 if found and found != maker.fingerprint:
@@ -521,7 +530,9 @@ def questionnaire_of(given: object, data: object) -> Questionnaire:
 
 
 def _in_folder(data: object) -> Path | None:
-    """Where the questionnaire of a folder is, if `data` names a folder."""
+    """Where the questionnaire of a folder is, if `data` names a folder, or several of waves."""
+    if isinstance(data, list | tuple) and data:
+        data = data[0]
     if isinstance(data, str | os.PathLike) and os.path.isdir(checked_path(data)):
         return checked_path(data) / QUESTIONNAIRE_FILE
     return None
@@ -855,17 +866,17 @@ def identifiers(held: Held, id: str) -> tuple[pd.Index[Any], str]:
     column = held.public(id)
     times = np.bincount(column.codes[~column.missing], minlength=len(column.values))
     often = int(np.argmax(times > 1)) if times.size else 0
-    most = (column.values[often], int(times[often])) if times.size else (None, 0)
+    most = (column.values.tolist()[often], int(times[often])) if times.size else (None, 0)
     refuse_identifiers(id, len(held), int(column.missing.sum()), *most)
     keys: pd.Index[Any] = pd.Index(column.values[column.codes].tolist(), dtype=object)
-    return keys, column.what
+    return keys, replace(column, ordered=None).what  # of categories what they hold
 
 
 # -- Tables in CSV files, read by column when a column is first needed ----------------------------
 # The apostrophe of spreadsheet_safe= before =, +, - and @ is no part of a field, unless of a label.
 
 
-_WHOLE = re.compile("-?(0|[1-9][0-9]{0,17})")
+_WHOLE = re.compile("-?(0|[1-9][0-9]{0,99})")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?|-?inf")
 _TRUTH = {"true": True, "false": False}
 
@@ -929,7 +940,8 @@ class Csv(Table):
             return column
         values: Any
         if all(_WHOLE.fullmatch(text) for text in filled):
-            values = pd.array([int(text) if text else None for text in texts], dtype="Int64")
+            exact: Any = "Int64" if max(map(len, filled)) <= 18 else object  # identifiers perhaps
+            values = pd.array([int(text) if text else None for text in texts], dtype=exact)
         elif all(_NUMBER.fullmatch(text) for text in filled):
             values = np.array([float(text or "nan") for text in texts])
         elif all(text.lower() in _TRUTH for text in filled):

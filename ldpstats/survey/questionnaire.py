@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from secrets import token_hex
 from types import MappingProxyType
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, did_you_mean, positive_integer
+from ldpstats.arguments import Array, boolean, did_you_mean, positive_integer
 from ldpstats.clients.device import (
     Budget,
     Instrument,
@@ -27,6 +28,7 @@ from ldpstats.clients.device import (
     check_fingerprint,
     secretive,
 )
+from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory
 from ldpstats.io.dictionary import of_fields, starts_in
 from ldpstats.io.reports import ALREADY, is_of_reports
@@ -270,6 +272,7 @@ class _Names(tuple[str, ...]):
 
 _VERSION = 1
 _FIELDS = {"format", "version", "questions", "ask", "refused"}
+_WAVE = 'must be the name of a wave, such as "2026-05", without blanks at its ends; or None'
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -291,13 +294,20 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         The category that stands for a missing answer: one for all private questions, or one for
         each of those that are named. Without it a missing answer is an empty cell, in that question
         only: the table then shows who did not answer, and epsilon does not protect that.
+    wave : str, optional
+        The name of this wave of a survey that comes back, such as "2026-05". A collector takes one
+        wave, and writes it into the public column ``wave``. Questions with that name are refused.
+    link : bool
+        Whether each device sends the same pseudonym in every wave, in the public column ``token``,
+        by which `Survey.matched` joins waves. The page tells respondents so, and what it reveals.
 
     Raises
     ------
     InvalidArgument
         For names that are no text, empty, or clash with the columns of another question; what is no
         mechanism; whole numbers beyond 64 bits as labels; more questions to ask than there are; and
-        `refused` that is no category, or none that its mechanism protects.
+        `refused` that is no category, or none that its mechanism protects; a wave without a name,
+        and `link` without a wave.
 
     Notes
     -----
@@ -306,6 +316,10 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
     the sheet protects those.
 
     ``questionnaire[name]`` is the mechanism of a question, as in a dict; `questions` has the names.
+
+    Every wave spends epsilon again: a device counts the sheets of all waves together, and T of them
+    are T x epsilon private, whether they are joined or not. Each wave has a fingerprint of its own;
+    `family` is what they have in common.
 
     Examples
     --------
@@ -321,11 +335,24 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
     mechanisms: Mapping[str, Any]
     ask: int | None = None
     refused: Any = None
+    wave: str | None = None
+    link: bool = False
 
     def __post_init__(self) -> None:
         made = checked_mechanisms(self.mechanisms)
         object.__setattr__(self, "mechanisms", MappingProxyType(made))
-        check_columns(self.entries)
+        wave = self.wave
+        if wave is not None:
+            if not (isinstance(wave, str) and wave.isprintable() and wave and wave == wave.strip()):
+                raise InvalidArgument("wave", wave, _WAVE)
+            object.__setattr__(self, "wave", str.__str__(wave))
+        link = boolean("link", self.link)
+        object.__setattr__(self, "link", link)
+        if link and wave is None:
+            remedy = 'joins the waves of a questionnaire: name this one, wave="2026-05"'
+            raise InvalidArgument("link", self.link, remedy)
+        # those that a collector adds
+        check_columns(self.entries, ("wave", "token")[: (wave is not None) + link])
         ask, n_private = self.ask, len(self.private)
         if ask is not None:
             if not n_private:
@@ -337,6 +364,30 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         object.__setattr__(self, "ask", ask)
         refused = checked_refused(self.refused, self.private, self.question)
         object.__setattr__(self, "refused", MappingProxyType(refused))
+
+    # -- waves -------------------------------------------------------------------------------
+
+    def in_wave(self, wave: str | None) -> Questionnaire:
+        """The same questions in another wave; with None without a wave, and so without `link`.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> may = Questionnaire({"ill": ldp.Warner(epsilon=0.5)}, wave="2026-05", link=True)
+        >>> print(june := may.in_wave("2026-06"))
+        Questionnaire(ill; epsilon=0.5; wave='2026-06', linked)
+        >>> june.fingerprint == may.fingerprint, june.family == may.family
+        (False, True)
+        """
+        if wave is None and self.wave is None:
+            return self
+        refused = self.refused or None  # without private questions there can be none
+        return replace(self, refused=refused, wave=wave, link=self.link and wave is not None)
+
+    @cached_property
+    def family(self) -> str:
+        """The fingerprint that all its waves have in common: that of the same without a wave."""
+        return self.in_wave(None).fingerprint
 
     # -- questions ---------------------------------------------------------------------------
 
@@ -581,10 +632,18 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
             document |= question.made_by._question_document()
             refused = self.refused.get(question.name)
             questions.append(document | ({} if refused is None else {"refused": str(refused)}))
-        return {"questions": questions, "ask": self.ask}
+        waves: dict[str, Any] = {}
+        if self.wave is not None:
+            waves = {"wave": self.wave, "family": self.family}
+            waves |= {"link": True} if self.link else {}
+        return {"questions": questions, "ask": self.ask, **waves}
 
     def _spent(self) -> float:
         return self.epsilon
+
+    def _state(self) -> dict[str, str]:
+        secret = {"secret": token_hex(portable.SECRET_BYTES)} if self.link else {}
+        return {"fingerprint": self.family, **secret}
 
     def _most_cohorts(self) -> int:
         mechanisms = (m for question in self.entries for m in question.mechanisms.values())
@@ -609,6 +668,8 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
             ],
             "ask": self.ask,
             "refused": dict(self.refused),
+            **({} if self.wave is None else {"wave": self.wave}),
+            **({"link": True} if self.link else {}),
         }
 
     @classmethod
@@ -621,11 +682,13 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
             For another document, or one of another version, and a fingerprint that is missing or
             not that of the other fields.
         """
-        checked = check_fields(document, QUESTIONNAIRE, _VERSION, _FIELDS)
+        waves = "wave", "link"
+        checked = check_fields(document, QUESTIONNAIRE, _VERSION, _FIELDS, waves)
         if not isinstance(checked["refused"], dict):
             raise InvalidArgument("refused", checked["refused"], "must be an object")
         refused = checked["refused"] or None  # without private questions there can be none
-        made = cls(read_questions(checked["questions"]), checked["ask"], refused)
+        given = {name: checked[name] for name in waves if name in checked}
+        made = cls(read_questions(checked["questions"]), checked["ask"], refused, **given)
         check_fingerprint(checked, made.fingerprint)
         return made
 
@@ -670,15 +733,17 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         return sheet
 
     def __reduce__(self) -> tuple[Any, ...]:  # read-only dicts cannot be pickled
-        return type(self), (dict(self.mechanisms), self.ask, dict(self.refused))
+        refused = dict(self.refused) or None
+        return type(self), (dict(self.mechanisms), self.ask, refused, self.wave, self.link)
 
     def __str__(self) -> str:
+        wave = "" if self.wave is None else f"; wave={self.wave!r}{', linked' * self.link}"
         if not self.private:
-            return f"Questionnaire(nothing protected; observed: {', '.join(self.observed)})"
+            return f"Questionnaire(nothing protected; observed: {', '.join(self.observed)}{wave})"
         names = ", ".join(self.private)
         asked = "" if self.ask is None else f"; {self.ask} of {len(self.private)} asked"
         observed = f"; observed: {', '.join(self.observed)}" if self.observed else ""
-        return f"Questionnaire({names}{asked}; epsilon={self.epsilon:.6g}{observed})"
+        return f"Questionnaire({names}{asked}; epsilon={self.epsilon:.6g}{observed}{wave})"
 
     __repr__ = __str__
 

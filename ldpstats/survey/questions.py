@@ -290,12 +290,14 @@ def _lines(sheet: Any) -> list[tuple[str, str, str, str]]:
 
 def _foot(sheet: Any) -> str:
     """What a whole sheet spends, in words."""
+    wave = "" if sheet.wave is None else f"; wave {sheet.wave}{', linked' * sheet.link}"
+    end = f"{wave}; fingerprint {sheet.fingerprint}"
     if not sheet.private:
-        return f"no question is protected; fingerprint {sheet.fingerprint}"
+        return f"no question is protected{end}"
     asked = ""
     if sheet.ask is not None:
         asked = f", {sheet.ask} of {len(sheet.private)} private questions asked at random"
-    return f"epsilon of a sheet: {sheet.epsilon:.6g}{asked}; fingerprint {sheet.fingerprint}"
+    return f"epsilon of a sheet: {sheet.epsilon:.6g}{asked}{end}"
 
 
 def as_text(sheet: Any) -> str:
@@ -348,8 +350,11 @@ def _name(name: object) -> str:
     return str.__str__(name)
 
 
-def check_columns(questions: tuple[Question, ...]) -> None:
-    """Refuse columns of two questions, or of fingerprints, and labels that no column holds."""
+def check_columns(questions: tuple[Question, ...], beside: tuple[str, ...] = ()) -> None:
+    """Refuse columns of two questions, or of fingerprints, and labels that no column holds.
+
+    `beside` are columns that a collector adds; readers of its files ignore case.
+    """
     every = [column for question in questions for column in (question.name, *question.columns)]
     owner = {fingerprint_column(column): f"the fingerprints of {column!r}" for column in every}
     owner[FINGERPRINTS] = "the fingerprints of tables"
@@ -358,6 +363,8 @@ def check_columns(questions: tuple[Question, ...]) -> None:
         owner |= {cohort_column(c): f"the groups of {c!r}" for c in named}
     for question in questions:
         for column in dict.fromkeys((question.name, *question.columns)):
+            if column.casefold() in beside:
+                owner[column] = "the waves of a questionnaire"
             if column in owner:
                 remedy = f"the column {column!r} belongs to {owner[column]}: rename the question"
                 raise InvalidArgument("mechanisms", question.name, remedy)

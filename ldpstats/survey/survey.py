@@ -15,15 +15,15 @@ from typing import Any, Self, overload
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import listed
+from ldpstats.arguments import boolean, listed
 from ldpstats.cells import Structure
 from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
-from ldpstats.mechanisms import PUM, Mechanism
+from ldpstats.mechanisms import PUM, Mechanism, Panel, product
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.cells import CellModel, formulas_of
-from ldpstats.models.change import ChangeResults, change_between
+from ldpstats.models.change import ChangeResults, change, change_between
 from ldpstats.models.dictionary.model import DictionaryModel
 from ldpstats.models.dictionary.results import DictionaryResults
 from ldpstats.models.dictionary.survey import DictionarySurvey
@@ -36,6 +36,7 @@ from ldpstats.models.personalized import PersonalizedModel, PersonalizedResults
 from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.regression.front import Extras, Given, Request
 from ldpstats.models.regression.model import RegressionModel
+from ldpstats.models.results import group_columns
 from ldpstats.models.weighted.calibration import CalibrationReport
 from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.models.weighted.tables import WeightedTable
@@ -43,6 +44,7 @@ from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 from ldpstats.survey.analyses import (
     grouped,
+    grouped_rows,
     joint,
     joint_groups,
     matched,
@@ -100,7 +102,7 @@ class Survey:
         (``"part-*.parquet"``).
     questionnaire : Questionnaire, or mapping from column to mechanism, optional
         What the private columns hold. May be left out where `data` is the folder of a collector,
-        which has it in questionnaire.json.
+        which has it in questionnaire.json, or a list of those of several waves.
     weights : str, optional
         Public column of sampling weights, positive numbers: how many persons of the population a
         respondent stands for. May be left out where `fpc` is given for every stage, as weights then
@@ -1066,50 +1068,129 @@ class Survey:
             self._refuse_dictionary(name, "cells")
             if isinstance(self._made_by(name), PUM):
                 raise NotAvailable(f"cells of {name!r}: it is a PUM question")
-        refuse_kept(self.data, names, memoised, "a joint model")
+        keep = memoised is not None and boolean("memoised", memoised)
+        if not keep:
+            refuse_kept(self.data, names, memoised, "a joint model")
         return CellModel(
             cell_data(self.data, self.design, names, formulas_of(structure, parameters)),
             structure,
             names,
             candidates=candidates,
-            memoised=False,
+            memoised=keep,
             parameters=parameters,
         )
 
+    def paths(self, names: Sequence[str], name: str, memoised: bool | None = None) -> Survey:
+        """The survey with the waves of one question as one, whose answers are paths.
+
+        All that is done with one question is then done with paths: frequencies by groups, with
+        weights, strata and clusters, means of scores and tests of sums of paths, regressions. A
+        person without a report in some wave has no path; `cells` uses such persons, too.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The question in each wave, in order (see `matched`), over the same categories.
+        name : str
+            What the question of paths is called; "no, yes" is the path from no to yes.
+        memoised : bool, optional
+            True: devices kept their response to each answer (`Mechanism.joint_law`). False: they
+            drew each report afresh. By default waves that may share responses are refused.
+
+        Returns
+        -------
+        Survey
+            In memory, with the public columns of this one and its design.
+
+        Raises
+        ------
+        NotAvailable
+            For reports that cannot be listed, too many paths, and a part of a sample with a design.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill_1": ["no", "yes"] * 50, "w": np.arange(100) % 3 + 1.0,
+        ...                       "ill_2": ["no", "yes", "yes", "yes"] * 25})
+        >>> asked = dict.fromkeys(("ill_1", "ill_2"), ldp.Warner(epsilon=2.0))
+        >>> paths = ldp.Survey(table, asked, weights="w").paths(["ill_1", "ill_2"], "ill")
+        >>> results = paths.frequencies("ill")
+        >>> moved = {"no, yes": 1, "yes, no": 1, "no, no": 0, "yes, yes": 0}
+        >>> results.mean(moved).round(2)[["estimate", "se"]].tolist()
+        [0.08, 0.08]
+        """
+        asked, name = self._different(listed("names", names, _QUESTIONS)), column_name("name", name)
+        keep = memoised is not None and boolean("memoised", memoised)
+        if not keep:
+            refuse_kept(self.data, asked, memoised, "paths")
+        if self.design is not None and self.data.rows is not None:
+            raise NotAvailable("paths of a domain: make them of the survey, and choose then")
+        public = [one for one in self.data.public_columns if one not in asked]
+        if name in public:
+            raise InvalidArgument("name", name, "is a public column: use another name")
+        rows = self.data.read([*asked, *public])
+        coded, waves = [rows.coded(question) for question in asked], []
+        there = np.all([one.present for one in coded], axis=0)
+        for one in coded:
+            parts = one.reports.mechanism.as_labels(one.reports[there[one.present]])
+            if len(parts) > 1:
+                raise NotAvailable(f"paths of {one.reports.mechanism}: its cohorts have laws each")
+            waves.append(parts[0][1])
+        made = [wave.mechanism for wave in waves]
+        panel = Panel.of(made) if keep else product(dict(zip(asked, made, strict=True)))
+        y = np.ravel_multi_index([wave.y for wave in waves], [one.n_outputs for one in made])
+        frame = pd.DataFrame({one: rows.public(one).plain() for one in public})
+        frame[name] = pd.Series(index=frame.index, dtype=object)
+        frame.loc[there, name] = panel.outputs.to_numpy(dtype=object)[y]
+        return replace(self, data=frame, questionnaire={name: panel}, table=None, engine=None)
+
     def change(
         self,
-        first: str,
+        first: str | Survey,
         second: str,
         name: str | None = None,
         memoised: bool | None = None,
+        id: str | None = None,
+        partial: bool = False,
+        by: str | Sequence[str] | None = None,
         **how: Any,
-    ) -> ChangeResults | WeightedResults:
-        """Change of the frequencies between two questions about the same, see `ldpstats.change`.
+    ) -> ChangeResults | WeightedResults | dict[Any, ChangeResults | WeightedResults]:
+        """Change of the frequencies between two waves of the same persons, see `ldpstats.change`.
 
-        Respondents are those who answered both. Of waves that were `matched`, `lost` counts
-        persons who were in one only. Of a survey with a design the weights are those of the table's
-        rows, each a person with both waves; the `differences` of the results are the changes, whose
-        standard errors know that they are of the same persons. (Waves of independent samples are
-        domains: ``frequencies(name, by="wave")``.)
+        ``change("ill_1", "ill_2")`` of two questions of one table, or ``change(later, "ill",
+        id="person")`` of one question in two surveys. Respondents are those who answered both. Of
+        waves that were `matched`, `lost` counts persons who were in one only. Of a survey with a
+        design the weights are those of the table's rows, each a person with both waves; the
+        `differences` of the results are the changes, whose standard errors know that they are of
+        the same persons; turnover and moves with a design are sums of `paths`. (Waves of
+        independent samples are domains: ``frequencies(name, by="wave")``.)
 
         Parameters
         ----------
         first, second : str
-            Questions over the same categories, such as those of two waves (see `matched`).
+            Questions over the same categories, such as those of two waves (see `matched`). Or the
+            survey of the second wave, and the question.
         name : str, optional
             Name of the variable; that of the question in both waves by default.
+        id : str, optional
+            The public column that identifies persons in both surveys.
+        partial : bool
+            As for `ldpstats.change`: persons in one wave only count too. Not with a design.
+        by : str or sequence of str, optional
+            Public columns of groups, here those of the first survey: a change for each.
         memoised, **how
             As for `ldpstats.change`: `waves`, `candidates`, `method`, with a design "inversion".
 
         Returns
         -------
-        ChangeResults; of a survey with a design, or with ``memoised=True``, WeightedResults
+        ChangeResults; of a survey with a design WeightedResults
+            With `by` a dictionary from groups to these.
 
         Raises
         ------
         MechanismMismatch, NotAvailable
-            As `ldpstats.change`; with a design for waves of different mechanisms, memoised reports
-            and other estimators.
+            As `ldpstats.change`; with a design for waves of different mechanisms and other
+            estimators.
 
         Examples
         --------
@@ -1124,13 +1205,43 @@ class Survey:
         >>> weighted.change("ill_1", "ill_2").differences()["estimate"].round(2).to_list()
         [0.33, -0.33]
         """
+        how |= {"memoised": memoised}
+        if isinstance(first, Survey):
+            question = column_name("second", second)
+            if id is None:
+                raise InvalidArgument("id", None, "is needed: the column of persons in both waves")
+            if not partial:
+                both = self.matched(first, id)
+                of = None if by is None else [f"{one}_1" for one in group_columns(by)]
+                asked = f"{question}_1", f"{question}_2"
+                return both.change(*asked, name or question, by=of, **how)
+            if by is not None or self.design is not None or first.design is not None:
+                raise NotAvailable("partial=True goes without groups and without a design")
+            before, after = self.reports(question, id), first.reports(question, id)
+            return change(before, after, name or question, partial=True, **how)
+        if partial or id is not None:
+            raise InvalidArgument("id", id, "goes with partial=, and with the survey of a wave")
+        if by is not None:
+            columns, survey = group_columns(by), self
+            if self.data.remote:
+                self._refuse_design("change by groups", "read the table into memory for it:")
+                survey = replace(self, data=self.data.read([first, second, *columns]))
+            groups, rows, _ = grouped_rows(survey.data, columns, first)
+            parts = [survey._chosen(survey.data.taken(own)) for own in rows]
+            each = zip(groups, parts, strict=True)
+            found: dict[Any, Any] = {}
+            for label, part in each:
+                found[label] = part.change(first, second, name, **how)
+            return found
         names = self._different((first, second))
         self._refuse_joint(names)
+        how.pop("memoised")
         origins = {self.data.origin(question) for question in names}
         if name is None and len(origins) == 1:
             name = origins.pop()
         if self.design is not None:
-            refuse_kept(self.data, names, memoised, "change")
+            if memoised is not True:  # the margins need no law of both reports
+                refuse_kept(self.data, names, memoised, "change")
             return weighted_change(self.data, self.design, names, name, **how)
         counts = joint(self.data, names)
         if not counts.nobs:

@@ -156,7 +156,7 @@ class Column:
         seen = np.bincount(self.codes[self.codes >= 0], minlength=len(self.values)) > 0
         seen |= declared and bool(self.ordered)
         values, kind = self.values[seen], self.kind
-        whole = kind != "number" or all(float(value).is_integer() for value in values.tolist())
+        whole = kind != "number" or all(value == value // 1 for value in values.tolist())
         if not whole:
             raise InvalidArgument("column", self.name, f"holds numbers with decimals: {remedy}")
         if kind == "date":
@@ -179,7 +179,11 @@ class Column:
             return pd.Categorical.from_codes(codes, categories=labels, ordered=self.ordered)
         if self.kind == "number":
             whole = values.dtype == object and not missing.any()
-            numbers = values.astype(np.int64 if whole else np.float64)
+            try:
+                numbers = values.astype(np.int64 if whole else np.float64)
+            except OverflowError:
+                remedy = "holds whole numbers beyond 64 bits: make it floats, or text, first"
+                raise InvalidArgument("column", self.name, remedy) from None
             return numbers[codes] if not missing.any() else np.append(numbers, np.nan)[codes]
         if self.kind == "date":
             return np.append(values, np.datetime64("NaT"))[codes]
@@ -215,13 +219,15 @@ def as_column(name: str, series: pd.Series[Any]) -> Column:
         values = np.array(moments, dtype="datetime64[us]")
     elif kind == "number":
         if distinct.dtype == object:  # float has fewer digits than a decimal number
-            numbers = [
-                int(v) if isinstance(v, Decimal) and v == v.to_integral_value() else v
+            whole = [
+                isinstance(v, Integral)
+                or (isinstance(v, Decimal) and v.is_finite() and v == v.to_integral_value())
                 for v in values
             ]
+            numbers = [int(v) if yes else v for v, yes in zip(values, whole, strict=True)]
             values = np.array(numbers, dtype=object)
-        if not all(isinstance(value, int | np.integer) for value in values):
-            values = values.astype(np.float64)
+        if not all(isinstance(value, int) for value in values):
+            values = as_numbers("column", name, pd.Series(distinct))
     # those that one type does not tell apart, such as moments within a microsecond, become one
     place = np.full(len(values), -1)
     if kind == "text":

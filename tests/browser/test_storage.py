@@ -5,7 +5,10 @@ import json
 import pytest
 from browser.test_pages import BEFORE, PAGE, SHORT
 from browser.walk import REVIEW, SECRET, SENT
+from shared.page_sheets import six
 
+import ldpstats as ldp
+from ldpstats.clients.portable.ldpstats_client import Client
 from ldpstats.page import page_text, write_page
 
 pytestmark = pytest.mark.browser
@@ -43,6 +46,59 @@ def test_reports_wait_on_the_device_until_they_are_delivered(respondent, collect
     respondent.button("Send the reports")
     respondent.awaits(SENT)
     assert collector.posted == [text] == [respondent.exact()]
+
+
+def test_linked_waves_have_one_pseudonym_and_the_respondent_is_told(respondent, collector):
+    kinds = {"job": SHORT["job"], "place": six()["place"], "site": SHORT["site"]}
+    may = ldp.Questionnaire(kinds, ask=2, wave="2026-05", link=True)
+    other = ldp.Questionnaire({"job": SHORT["job"]}, wave="2026-05", link=True)
+    tokens, secrets = [], set()
+    for number, sheet in enumerate((may, may.in_wave("2026-06"), may.in_wave("<b>3"), other)):
+        respondent.visit(collector.show(page_text(sheet, post="/sheets")))
+        respondent.look()
+        waves, epsilon = (2, 2, 3, 2)[number], sheet.epsilon
+        for words in (
+            f"wave “{sheet.wave}” of a questionnaire that comes back",
+            "The reports of all its waves are joined",
+            "keeps the secret from which your pseudonym is made",
+            f"the reports of {waves} waves together cannot make any answers more than",
+            f"(epsilon = {waves * epsilon:g})",
+        ):
+            assert words in respondent.text(), words
+        respondent.fill()
+        if respondent.run("return document.querySelector('.entry')?.textContent ?? ''").startswith(
+            "job"
+        ):  # 1 / (1 + 3 exp(-T)) for T = 2, 5 and 10
+            said = "(25% each), they can make it up to 71% likely after 2 waves, 98% after 5"
+            assert said in respondent.text()
+        respondent.click()
+        respondent.awaits(SENT)
+        assert "The token is your pseudonym" in respondent.text()
+        tokens.append(json.loads(respondent.exact())["token"])
+        kept = respondent.kept()[f"ldpstats waves {sheet.family}"]
+        assert kept["waves"] == (1, 2, 3, 1)[number]
+        secrets.add(kept["secret"])
+        assert kept["secret"] not in collector.posted[0]
+    assert tokens[0] == tokens[1] == tokens[2] != tokens[3] and len(secrets) == 2
+    secret = bytes.fromhex(respondent.kept()[f"ldpstats waves {may.family}"]["secret"])
+    own = Client(may.client_document(), secret=secret).message({})
+    assert own["token"] == tokens[0]
+
+
+def test_waves_that_are_not_linked_are_not_joined(respondent, collector):
+    tokens = set()
+    for wave in ("1", "2"):
+        sheet = ldp.Questionnaire({"job": SHORT["job"]}, wave=wave)
+        respondent.visit(collector.show(page_text(sheet, post="/sheets")))
+        assert "The reports of different waves are not joined" in respondent.text()
+        assert "the reports of 2 waves together" in respondent.text()
+        respondent.fill()
+        assert "pseudonym" not in respondent.text() and "joined" not in respondent.text()
+        respondent.click()
+        respondent.awaits(SENT)
+        tokens.add(json.loads(respondent.exact())["token"])
+    assert len(tokens) == 2
+    assert respondent.kept()[f"ldpstats waves {sheet.family}"] == {"waves": 2, "secret": None}
 
 
 def test_an_outdated_page_says_so(respondent, collector):

@@ -530,6 +530,17 @@ def test_a_table_is_privatised(folder, capsys):
                  "--missing", "count"]) == 0  # fmt: skip
 
 
+def test_the_waves_of_a_questionnaire(folder, capsys):
+    sheets = []
+    for wave in ("2026-05", "2026-06"):
+        argv = ["questionnaire", f"{wave}.json", "--krr", "late", "no,yes", "1", "--link"]
+        assert main([*argv, "--wave", wave]) == 0
+        sheets.append(ldp.Questionnaire.from_json(f"{wave}.json"))
+        said = f"epsilon of a sheet: 1; wave {wave}, linked; fingerprint {sheets[-1].fingerprint}"
+        assert capsys.readouterr().out.splitlines()[-1] == said
+    assert sheets[0].in_wave("2026-06") == sheets[1] != sheets[0]
+
+
 def test_questions_by_k_rr_need_no_specification(folder):
     argv = ["questionnaire", "k.json", "--krr", "late", "no,yes", "1", "--krr", "size", "3", "0.5"]
     assert main(argv) == 0
@@ -554,6 +565,9 @@ BAD: dict[str, tuple[list[str], str]] = {
     "written over": (["questionnaire", "job.json", "--question", "a", "job.json"], "given twice"),
     "exists": (list(MADE_QUESTIONNAIRE), "already exists"),
     "ask alone": (["questionnaire", "sheet.json", "--ask", "1"], "--ask goes with --question"),
+    "wave alone": (["questionnaire", "sheet.json", "--wave", "1"], "--wave goes with --question"),
+    "link alone": (["questionnaire", "sheet.json", "--link"], "--link goes with --question"),
+    "a link of nothing": (["questionnaire", "q.json", "--krr", "a", "2", "1", "--link"], "wave="),
     "twice": (
         ["questionnaire", "q.json", "--question", "a", "job.json", "--observed", "a", "2"],
         "--observed='a': is the name of two questions",

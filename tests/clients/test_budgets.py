@@ -215,6 +215,30 @@ def test_rappor_without_permanent_noise_reports_once(tmp_path):
     assert many.total_epsilon == np.inf and len({many.report("a") for _ in range(9)}) > 1
 
 
+@pytest.mark.parametrize("link", [False, True])
+def test_the_sheets_of_all_waves_are_counted_together(tmp_path, link):
+    sheet = ldp.Questionnaire({"ill": ldp.Warner(epsilon=0.5)}, wave="0", link=link)
+    path, answers = tmp_path / "state", {"ill": "no"}
+    for wave in range(4):  # by the client of the package and that for devices in turn
+        own = sheet.in_wave(str(wave))
+        client: Any = own.client(reports=3, state=path)
+        if wave % 2:
+            client = ldpstats_client.Client(own.client_document(), reports=3, state=path)
+        assert client.total_epsilon == 1.5
+        if wave < 3:
+            client.report(answers)
+            continue
+        with pytest.raises(ldp.BudgetSpent if wave % 2 == 0 else ldpstats_client.Refused):
+            client.report(answers)
+    assert ("secret" in path.read_text()) == link
+    for other in (sheet.in_wave(None), ldp.Questionnaire({"ill": ldp.Warner(epsilon=0.6)})):
+        if other.family != sheet.family:
+            with pytest.raises(ldp.MechanismMismatch, match="another file"):
+                other.client(state=path)
+        else:
+            assert other.client(reports=4, state=path).report(answers)
+
+
 def test_a_collector_serves_many():
     collector = KRR.collector()
     assert "many respondents, one report each" in repr(collector)

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -204,6 +205,25 @@ def test_state_files_are_those_of_the_package(tmp_path):
     assert reason(lambda: Client(RAPPOR.client_document(), state=both)) == "state"
 
 
+def test_a_pseudonym_is_that_of_the_specification(tmp_path):
+    asked = {"ask": None, "family": "0123456789ab", "questions": []}
+    found = portable.pseudonym(bytes(range(32)), portable.Fields(asked))
+    text = FILE.parents[1].joinpath("SPECIFICATION.md").read_text("utf-8")
+    assert f"The token is `{found}`" in text
+    document = replace(SHEET, wave="1", link=True).client_document()
+    drawn = {Client(document).message({})["token"] for _ in range(9)}
+    assert len(drawn) == 9  # without a file another secret each time
+    state = tmp_path / "state"
+    one = Client(document, state=state, reports=2)
+    assert one.message({})["token"] == one.message({})["token"] not in drawn
+    for how in ({"secret": b"short"}, {"secret": bytes(32), "state": state}):
+        assert reason(lambda how=how: Client(document, **how)) == "random"
+    for damaged in ({}, {"secret": 5}, {"secret": "ab"}, {"secret": "A" * 64}):
+        kept = {"format": "ldpstats-client", "version": 1, "fingerprint": document["family"]}
+        state.write_text(json.dumps(kept | damaged) + "\n")
+        assert reason(lambda: Client(document, state=state)) == "state"
+
+
 def test_secrets_are_those_of_the_package(tmp_path):
     path = tmp_path / "state"
     document = RAPPOR.client_document()
@@ -354,6 +374,10 @@ def test_the_command_line(tmp_path):
     first, second = map(json.loads, out.splitlines())
     assert first["token"] != second["token"] and len(first["token"]) == 32
     assert set(first["sheet"]) == {"job", "ill"} and first["survey"] == SHEET.fingerprint
+    assert "pseudonym" not in err
+    document.write_text(json.dumps(replace(SHEET, wave="1", link=True).client_document()))
+    status, out, err = run([str(document), "--message"], b"{}\n")
+    assert status == 0 and "the same pseudonym, so they are joined" in err
     assert run([str(document)], b'{"job": ')[0] == 1
     assert run([str(tmp_path / "nothing.json")])[0] == 1
     assert run([])[0] == 2

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -227,6 +228,27 @@ def test_total():
     assert embedded(PAGE)["total"] == {"epsilon": 5.0, "factor": pytest.approx(np.exp(5.0))}
     assert embedded(page_text(six(ask=2)))["total"]["epsilon"] == 2.0
     assert embedded(page_text(ldp.Questionnaire({"a": ldp.Observed(2)})))["total"] is None
+
+
+def test_waves_stand_in_the_client_document_alone():
+    """What is said of them is in the script: only the words and the document are data."""
+    linked = replace(six(), wave="2026-05", link=True)
+    plain, data = (embedded(page_text(sheet)) for sheet in (six(), linked))
+    assert data["client"] == linked.client_document() and data["client"]["link"] is True
+    assert {**data, "client": None} == {**plain, "client": None}
+    assert not {"wave", "family", "link"} & plain["client"].keys()
+    for word, places in {
+        "happens_linked": {"wave"},
+        "happens_wave": {"wave"},
+        "believe_waves": {"before", "two", "five", "ten"},
+        "waves": {"waves", "factor", "epsilon"},
+        "waves_huge": {"waves", "factor", "epsilon"},
+    }.items():
+        for words in (
+            plain["texts"]["words"],
+            embedded(page_text(six(), GERMAN))["texts"]["words"],
+        ):
+            assert set(re.findall(r"\{([a-z]+)\}", words[word])) == places
 
 
 # -- files -----------------------------------------------------------------------------------------

@@ -136,6 +136,21 @@ def test_a_few_sensitive_categories_at_extreme_epsilon(epsilon, prior, loss, sen
     assert design.mechanism.channel().matrix().any(axis=0).all()
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "prior", "loss", "sensitive", "value"),
+    [  # values of the dual programme, which is another one
+        (12.0, [1, 0, 0], "worst", None, 8.192409e-6),
+        (15.0, [1, 0, 0, 0, 0], "total", None, 2.096688e-6),
+        (5.0, [1 - 1e-5, *[2.5e-6] * 4], "worst", [0], 1.0067737e-5),
+    ],
+)
+def test_rare_answers_are_certified_at_any_epsilon(epsilon, prior, loss, sensitive, value):
+    """One scale for all priors had gaps of .004, or found no design."""
+    design = design_channel(len(prior), epsilon, prior, loss, sensitive)
+    check(design, gap=1e-5)
+    assert design.loss == pytest.approx(value, rel=1e-6)
+
+
 def test_an_epsilon_of_each_category_gives_urr():
     levels = dict(zip(JOBS, (0.5, 1.0, 1.5, 2.0), strict=True))
     design = design_channel(JOBS, levels)

@@ -225,6 +225,30 @@ def test_questionnaires():
         Ledger(limit=0.1).spend_sheet(sheet, asked=["ill"])
 
 
+def test_waves_of_a_questionnaire():
+    sheet = ldp.Questionnaire({"job": ldp.KRR(3, 1.0), "ill": ldp.Warner(epsilon=0.5)})
+    ledger = ldp.privacy.Ledger(limit=4.0)
+    for wave in ("2026-05", "2026-06"):
+        ledger.spend_sheet(sheet.in_wave(wave))
+    assert ledger.total == 3.0 and ledger.by("wave").to_dict() == {"2026-05": 1.5, "2026-06": 1.5}
+    with pytest.raises(ldp.BudgetSpent, match=r"would spend 1\.5, and 1 "):
+        ledger.spend_sheet(sheet.in_wave("2026-07"))
+    with pytest.raises(ldp.InvalidArgument, match=r"wave='2026-08': .* is of wave '2026-07'"):
+        ledger.spend_sheet(sheet.in_wave("2026-07"), wave="2026-08")
+    assert ledger.total == 3.0
+
+
+def test_waves_of_a_permanent_answer_cost_each_distinct_answer_once():
+    rappor = ldp.RAPPOR(128, 2, 8, f=0.5, p=0.5, q=0.75)
+    once = rappor.lifetime_epsilon
+    for answers in ("AAAA", "AABB", "ABAB", "ABCD"):
+        ledger = ldp.privacy.Ledger()
+        for wave, answer in enumerate(answers):  # named by its first wave, not by what it is
+            first = f"answer of wave {answers.index(answer)}"
+            ledger.spend("url", rappor, str(wave), reports=9, permanent=first)
+        assert ledger.total == pytest.approx(once * len(set(answers)), rel=1e-12)
+
+
 def test_merging():
     first = Ledger(limit=2.0).spend("ill", 0.5, "2023").spend("job", 1.0, "2023")
     second = Ledger(limit=5.0).spend("job", 1.0, "2023").spend("job", 1.0, "2024")

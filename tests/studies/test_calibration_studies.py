@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from simulate import ALPHA, at_least, at_most, error
+from simulate import ALPHA, at_least, at_most, error, near
 
 from benchmarks.studies import (
     calibrated_posteriors,
     default_surveys,
     frequency_calibration,
+    joint_models,
     unknown_devices,
     unknown_regressions,
 )
@@ -67,6 +68,26 @@ def test_results_have_the_intervals_of_the_study():
 @pytest.mark.slow
 def test_surveys_again_agree_with_the_stored_coverage_unknown_regressions():
     unknown_regressions.check()
+
+
+# -- joint models ----------------------------------------------------------------------------------
+
+
+def test_stored_intervals_of_joint_models_cover_and_the_controls_do_not():
+    table = joint_models.load()
+    for setting, (_, R) in joint_models.SETTINGS.items():
+        rows = table[table["setting"] == setting]
+        assert (rows["surveys"] == R).all()
+        assert near(rows["coverage"], 1 - ALPHA, R), setting
+        # terms of a survey move together: their mean as one of them
+        means = rows.groupby("of")[["coverage", "control"]].mean()
+        assert near(means["coverage"], 1 - ALPHA, R, errors=3.0), setting
+        assert (means["control"] < 0.8).all(), setting
+
+
+def test_joint_models_again_agree_with_the_stored_coverage(capsys):
+    joint_models.check()
+    assert "standard errors apart" in capsys.readouterr().out
 
 
 # -- frequency calibration -------------------------------------------------------------------------

@@ -24,6 +24,7 @@ PARTS = {  # tables that are stored by parts, and the column that names these
     "association_tests": "table",
     "default_surveys": "part",
     "utility_optimised": "table",
+    "joint_models": "setting",
     "unknown_devices": "setting",
     "unknown_regressions": "setting",
     "unknown_dictionary": "scene",
@@ -34,6 +35,7 @@ OF_NO_VIGNETTE = {
     "calibrated_posteriors",
     "default_surveys",
     "frequency_calibration",
+    "joint_models",
     "unknown_devices",
     "unknown_regressions",
 }  # what it shows is in the reference, and a test says it

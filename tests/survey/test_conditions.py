@@ -362,6 +362,42 @@ def test_expressions_select_the_same_rows_of_every_table(tmp_path):
         ldp.count(pl.from_pandas(frame).lazy(), yes, "ill", where=[True] * 4)
 
 
+def test_whole_numbers_of_any_length_are_exact(tmp_path):
+    first, yes = 2**60, ldp.Warner(epsilon=1.0)
+    frame = pd.DataFrame({"ill": "no", "row": range(3)})
+    frame["id"] = pd.array([first, first + 1, None], "Int64")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    for data in (frame, tmp_path / "t.csv", tmp_path / "t.parquet"):
+        survey = ldp.Survey(data, {"ill": yes})
+        for condition in (f"id == {first + 1}", nw.col("id") == first + 1):
+            assert survey.where(condition).reports("ill", id="row").ids.tolist() == [1]
+    frame["id"] = [2**64, 2**64 + 1, 2**64 + 2]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for data in (frame, tmp_path / "t.csv"):
+        survey = ldp.Survey(data, {"ill": yes})
+        assert survey.where(f"id > {2**64}").reports("ill", id="row").ids.tolist() == [1, 2]
+        with pytest.raises(InvalidArgument, match="beyond 64 bits"):
+            survey.regression("ill ~ id")
+    frame["id"] = [10**400, np.int64(1), np.uint64(2)]
+    survey = ldp.Survey(frame, {"ill": yes})
+    groups = survey.frequencies("ill", by="id").params.index.unique(level=0)
+    assert groups.tolist() == [1, 2, 10**400]
+    with pytest.raises(InvalidArgument, match=r"numbers of 64 bits.*may name 'row'"):
+        survey.where(nw.col("id") > 1)
+    frame["id"] = [10**400, 0.5, 1.0]
+    with pytest.raises(InvalidArgument, match="more than 308 digits"):
+        ldp.Survey(frame, {"ill": yes}).where("id > 1")
+
+
+def test_an_expression_that_cannot_be_evaluated_is_named():
+    frame = pd.DataFrame({"ill": ["no", "yes"], "age": [17, 40]})
+    survey = ldp.Survey(frame, {"ill": ldp.Warner(epsilon=1.0)})
+    for expression in (nw.col("age") == "old", nw.col("age") > 2**70):
+        with pytest.raises(InvalidArgument, match=r"where=.*age.*stopped"):
+            survey.where(expression)
+
+
 def test_long_conditions_need_no_recursion():
     frame = pd.DataFrame({"a": np.arange(1000)})
     assert len(rows(frame, " or ".join(f"a=={i}" for i in range(900)))) == 900

@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,24 @@ def test_whatever_differs_has_another_fingerprint():
     ]
     assert len({sheet.fingerprint for sheet in sheets}) == len(sheets)
     assert sheets[0] == ldp.Questionnaire(dict(base)) != sheets[1]
+
+
+def test_waves_have_what_is_asked_in_common():
+    plain = every_kind(ask=3)
+    may = replace(plain, refused=plain.refused, wave="2026-05", link=True)
+    june = may.in_wave("2026-06")
+    assert plain.in_wave(None) is plain and june.in_wave(None) == plain and not plain.link
+    assert {sheet.family for sheet in (plain, may, june)} == {plain.fingerprint}
+    found = {sheet.fingerprint for sheet in (plain, may, june, replace(may, link=False))}
+    assert len(found) == 4 and june.wave == "2026-06" and june.link
+    assert not {"wave", "link"} & plain.to_dict().keys()
+    assert may.to_dict().items() >= {"wave": "2026-05", "link": True}.items()
+    for sheet in (may, june, replace(may, link=False)):
+        assert ldp.Questionnaire.from_dict(json.loads(json.dumps(sheet.to_dict()))) == sheet
+        assert pickle.loads(pickle.dumps(sheet)) == sheet
+    assert str(may).endswith("; wave='2026-05', linked)") and "2026-05, linked" in may._repr_html_()
+    observed = ldp.Questionnaire({"r": REGION}, wave="1")
+    assert pickle.loads(pickle.dumps(observed)).in_wave(None).family == observed.family
 
 
 def test_it_cannot_be_changed():
@@ -148,6 +167,15 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         _of({"place": PUM}, refused={"place": "park"}),
         "='park': is not protected by PUM",
     ),
+    "a wave without a name": (_of({"a": KRR}, wave=" "), "wave=' ': must be the name of a wave"),
+    "a wave by number": (_of({"a": KRR}, wave=5), "wave=5: must be the name of a wave"),
+    "a wave of no text": (_of({"a": KRR}, wave="\ud800"), "wave=.*must be the name"),
+    "a link of nothing": (_of({"a": KRR}, link=True), 'link=True: joins.*wave="2026-05"'),
+    "a link by name": (_of({"a": KRR}, wave="1", link="x"), "link='x'"),
+    "a question called wave": (_of({"Wave": KRR}, wave="1"), "'Wave' belongs to the waves"),
+    "a question called token": (_of({"token": KRR}, wave="1", link=True), "'token' belongs to"),
+    "no wave": (_spoiled(wave=None), "fingerprint"),
+    "a link that is none": (_spoiled(link=False, wave="1"), "fingerprint"),
     "a line break": (_of({"a\nb": KRR}), "has a line break or another control"),
     "another case": (lambda: every_kind()["JOB"], "did you mean 'job'"),
     "refused in vain": (_of({"r": REGION}, refused="north"), "refused='north': must be None"),

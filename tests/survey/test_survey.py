@@ -158,6 +158,9 @@ def test_two_waves_are_matched_by_persons():
     assert np.allclose(joint.params, direct.params, atol=1e-9)
     assert len(both[: len(both) // 2]) == 1250
     assert both.where("who < 100").lost == (500, 100)
+    table = pd.DataFrame({"who": list("abc"), "late": ["no", "yes", "no"]})
+    one = ldp.Survey(table.astype({"who": "category"}), {"late": YES_BAD})
+    assert len(one.matched(ldp.Survey(table, {"late": YES_BAD}), id="who")) == 3
 
 
 def test_change_is_that_of_the_reports_matched_by_identifier():

@@ -164,13 +164,44 @@ def test_what_has_no_weighted_form():
     for asked, error, words, how in (
         ({"a": KRR, "b": other}, ldp.MechanismMismatch, "one mechanism", {}),
         ({"a": KRR, "b": KRR}, ldp.NotAvailable, "'inversion'", {"method": "mle"}),
-        ({"a": KRR, "b": KRR}, ldp.NotAvailable, "memoised=True", {"memoised": True}),
         (dict.fromkeys("ab", KRR >> KRR), ldp.NotAvailable, "memoised=False", {}),
     ):
         with pytest.raises(error, match=words):
             ldp.Survey(table, asked, weights="w").change("a", "b", **how)
     with pytest.raises(ldp.InvalidArgument, match="'inversion' only"):
         ldp.Survey(table, PLAIN, weights="w").associations(["a", "b"], method="mle")
+
+
+def test_paths_with_a_design_are_linearised_by_person():
+    """Change of margins as `change` has it, turnover and its standard error by hand."""
+    rng, first = np.random.default_rng(3), ldp.KRR(("no", "yes"), epsilon=2.0)
+    twice, n = first >> first, 400
+    table = pd.DataFrame({"a": rng.choice(["no", "yes"], n), "b": rng.choice(["no", "yes"], n),
+                          "town": np.arange(n) // 8, "w": rng.uniform(1.0, 3.0, n)})  # fmt: skip
+    survey = ldp.Survey(table, {"a": twice, "b": twice}, weights="w", clusters="town")
+    for memoised, law in (
+        (True, twice.joint_law(2)),
+        (False, ldp.product({"a": twice, "b": twice})),
+    ):
+        results = survey.paths(["a", "b"], "ill", memoised=memoised).frequencies("ill")
+        change = {"no, no": 0, "no, yes": 1, "yes, no": -1, "yes, yes": 0}
+        moved = {path: abs(by) for path, by in change.items()}
+        row = survey.change("a", "b", memoised=memoised).differences().loc[("b", "yes")]
+        assert results.mean(change)[["estimate", "se"]].tolist() == pytest.approx(
+            row[["estimate", "se"]].tolist(), rel=1e-9
+        )
+        reports = 2 * (table.a == "yes") + (table.b == "yes")
+        phi = np.linalg.inv(law.channel().matrix())[reports] @ np.array([*moved.values()])
+        estimate = np.average(phi, weights=table.w)
+        z = (table.w * (phi - estimate) / table.w.sum()).groupby(table.town).sum()
+        se = np.sqrt(len(z) / (len(z) - 1) * ((z - z.mean()) ** 2).sum())
+        assert results.mean(moved)[["estimate", "se"]].tolist() == pytest.approx(
+            [estimate, se], rel=1e-8
+        )
+    with pytest.raises(ldp.NotAvailable, match="of a domain"):
+        survey.where("town > 3").paths(["a", "b"], "ill", memoised=True)
+    with pytest.raises(ldp.InvalidArgument, match="public column"):
+        survey.paths(["a", "b"], "town", memoised=True)
 
 
 @cache

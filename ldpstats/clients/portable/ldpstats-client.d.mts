@@ -20,6 +20,11 @@ export interface ClientDocument {
   readonly question?: Question;
   readonly questions?: readonly NamedQuestion[];
   readonly ask?: number | null;
+  /** The wave of a survey that comes back, and the fingerprint that all its waves have. */
+  readonly wave?: string;
+  readonly family?: string;
+  /** Whether a device sends the same token in all waves. */
+  readonly link?: true;
 }
 
 export interface Question {
@@ -56,7 +61,10 @@ export interface Message {
   readonly format: "ldpstats-sheet";
   readonly version: 1;
   readonly survey: string;
-  /** 128 random bits of this message alone: a message that is sent again counts once. */
+  /**
+   * 128 random bits of this message alone: a message that is sent again counts once. Where waves are
+   * linked, the pseudonym of the device.
+   */
   readonly token: string;
   /** The code of the invitation, where one was given. */
   readonly invitation?: string;
@@ -73,7 +81,7 @@ export interface Options {
   reports?: number | null;
   /** How many of them were made before, as the device remembers. */
   made?: number;
-  /** RAPPOR's secret: 32 random bytes, which are drawn if none are given. */
+  /** The secret of RAPPOR, or of linked waves: 32 random bytes, drawn if none are given. */
   secret?: Uint8Array | null;
   /** The respondent's own categories, in a questionnaire by name of question. */
   tags?: Tags | Readonly<Record<string, Tags>>;
@@ -130,7 +138,7 @@ export declare class Client {
   readonly made: number;
   /** The questions of the next sheet; null for a client of one mechanism. */
   readonly asked: readonly string[] | null;
-  /** A copy of RAPPOR's secret, for the device to keep; null for other mechanisms. */
+  /** A copy of the secret of RAPPOR or of linked waves, for the device to keep; null for others. */
   readonly secret: Uint8Array | null;
 }
 

@@ -1248,6 +1248,7 @@ export class Client {
   #survey;
   #epsilon;
   #secret = null;
+  #token = null; // of all waves
 
   constructor(document, options = {}) {
     const { random, reports = 1, made = 0, secret, tags, maxEpsilon, unprotected } = options;
@@ -1264,6 +1265,10 @@ export class Client {
     this.#made = checkedNumber("made", made, 0);
     this.#words = new Words(random);
     if (begin !== undefined) this.#secret = begin(checkedSecret(secret), this.#words);
+    if (!this.#single && opened.link) {
+      this.#secret = checkedSecret(secret) ?? this.#words.bytes(32);
+      this.#token = pseudonym(this.#secret, opened);
+    }
     if (!this.#single) this.#draw();
   }
 
@@ -1287,7 +1292,7 @@ export class Client {
     return this.#single ? null : (this.#asked ?? Object.freeze([]));
   }
 
-  /** A copy of the 32 bytes of RAPPOR's secret, for the device to keep; null for others. */
+  /** A copy of the 32 bytes of the secret, for the device to keep; null where there is none. */
   get secret() {
     return this.#secret?.slice() ?? null;
   }
@@ -1324,7 +1329,7 @@ export class Client {
       refuse("answer", "this is a report that another client made");
     }
     const report = maker === this ? answers : this.report(answers);
-    const token = hexadecimal(CRYPTO.getRandomValues(new Uint8Array(16)));
+    const token = this.#token ?? hexadecimal(CRYPTO.getRandomValues(new Uint8Array(16)));
     const sheet = this.#single ? { report } : report;
     const survey = this.#survey;
     return { format: "ldpstats-sheet", version: 1, survey, token, ...invited, sheet };
@@ -1449,6 +1454,11 @@ function several(opened) {
     if (refused !== null) checkedRefused(made, refused);
     return { ...made, name, isPrivate, refused };
   });
+  if ("wave" in opened || "family" in opened) {
+    if (!text(field(opened, "wave"))) broken("its wave has no name");
+    text(field(opened, "family"));
+  }
+  if ("link" in opened && !(opened.link === true && "wave" in opened)) broken("it links no waves");
   const names = new Set(found.map(({ name }) => name));
   if (!found.length || names.size !== found.length) broken("questions have no names of their own");
   return found;
@@ -1592,6 +1602,14 @@ function keyedWords(secret, message, n) {
     for (let j = 0; j < 32; j += 8) words.push(block.getBigUint64(j, true));
   }
   return words.slice(0, n);
+}
+
+/** The token that a device sends in all waves of a linked questionnaire (section 10.2). */
+function pseudonym(secret, { ask, family, questions }) {
+  const message = utf8(`ldpstats token 1 ${canonical({ ask, family, questions })}`);
+  const bytes = new DataView(new ArrayBuffer(16));
+  keyedWords(secret, message, 2).forEach((word, i) => bytes.setBigUint64(8 * i, word, true));
+  return hexadecimal(new Uint8Array(bytes.buffer));
 }
 
 const MD5_TURNS = [7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21];

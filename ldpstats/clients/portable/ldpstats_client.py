@@ -716,6 +716,13 @@ def cohort_of(secret: bytes, cohorts: int) -> int:
     return keyed_words(secret, b"ldpstats cohort 1 %d" % cohorts, 1)[0] * cohorts // W
 
 
+def pseudonym(secret: bytes, fields: Fields) -> str:
+    """The token that a device sends in all waves of a linked questionnaire (section 10.2)."""
+    asked = canonical({name: fields[name] for name in ("ask", "family", "questions")})
+    message = b"ldpstats token 1 " + asked + bytes(8)
+    return hmac.digest(secret, message, "sha256")[:16].hex()
+
+
 def permanent_response(
     secret: bytes, head: str, answer: str, cells: Sequence[int], n: int, owned: int, absent: int
 ) -> list[bool]:
@@ -1406,6 +1413,14 @@ class Budget:
         return Refused("budget", "a report of this client is being made: not from within it")
 
 
+def kept_secret(document: dict[str, Any], file: StateFile) -> bytes:
+    """The secret in a state."""
+    kept = document.get("secret")
+    if type(kept) is not str or len(kept) != 64 or set(kept) - set("0123456789abcdef"):
+        raise file.refusal("has no secret, or a damaged one")
+    return bytes.fromhex(kept)
+
+
 def check_state(document: dict[str, Any], expected: dict[str, Any], file: StateFile) -> None:
     """Refuse a state with other fields than are expected."""
     if any(repr(document.get(name)) != repr(value) for name, value in expected.items()):
@@ -1444,11 +1459,15 @@ def invitation_code(text: Any) -> str:
 # --- The client -----------------------------------------------------------------------------------
 
 
+def canonical(document: dict[str, Any]) -> bytes:
+    """The canonical text of a document (section 2.4)."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
+
+
 def fingerprint(document: dict[str, Any]) -> str:
     """The fingerprint of a document (section 2.4)."""
     rest = {name: value for name, value in document.items() if name != "fingerprint"}
-    text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("ascii")).hexdigest()[:12]
+    return hashlib.sha256(canonical(rest)).hexdigest()[:12]
 
 
 def checked_document(document: Any) -> Fields:
@@ -1501,9 +1520,10 @@ class Client:
     """One respondent's client: it privatises true answers, as often as it is allowed.
 
     `document` is a client document. `reports` is how many reports, or sheets, may be made (None:
-    no limit); with a `state` file, all programs that use the file count together. `secret` is
-    RAPPOR's, 32 bytes; without it one is drawn, or read from the state file. `tags` are the
-    respondent's own categories, which stay here: {tag: [answers]}, or {question: {tag: [answers]}}.
+    no limit); with a `state` file, all programs that use the file count together, and so do the
+    waves of a questionnaire. `secret` is that of RAPPOR and of linked waves, 32 bytes; without it
+    one is drawn, or read from the state file. `tags` are the respondent's own categories, which
+    stay here: {tag: [answers]}, or {question: {tag: [answers]}}.
     `max_epsilon` is the largest epsilon of one report that this device accepts, in text: what the
     draws spend is computed. With it, questions that are not protected, or not for all answers, are
     refused, unless they are named in `unprotected` ("report" is the question of a mechanism).
@@ -1532,7 +1552,7 @@ class Client:
         self._check_epsilon(fields, max_epsilon, unprotected)
         if reports is not None and (type(reports) is not int or reports < 1):
             raise Refused("budget", f"reports={reports!r}: must be a number from 1 on, or None")
-        self._open_budget(reports, state, secret)
+        self._open_budget(fields, reports, state, secret)
         if not self.is_single:
             self._asked = self._drawn_asked()
 
@@ -1543,6 +1563,8 @@ class Client:
         self._refused: dict[str, str] = {}
         self._private: list[str] = []
         self._ask: int | None = None
+        self._counted, self.is_linked = self.survey, False
+        self._token: str | None = None  # of all waves
         if self.is_single:
             self._questions["report"] = open_question(fields.inner("question"))
             return
@@ -1561,6 +1583,12 @@ class Client:
         fields.must(0 < len(self._questions) == len(fields.items("questions")))
         if fields["ask"] is not None:
             self._ask = fields.number("ask", 1, len(self._private))
+        fields.must(("wave" in fields.value) == ("family" in fields.value))
+        if "wave" in fields.value:
+            fields.must(bool(fields.text("wave")))
+            self._counted = fields.text("family")
+        self.is_linked = "link" in fields.value
+        fields.must(not self.is_linked or (fields["link"] is True and "wave" in fields.value))
 
     def _check_epsilon(self, fields: Fields, most: str | None, unprotected: Sequence[str]) -> None:
         """Refuse draws that spend more than the document says, or the device accepts (5.5)."""
@@ -1590,25 +1618,33 @@ class Client:
                 raise Refused("tags", "some tags are of a question that does not exist")
             self._questions[name].take_tags(inner)
 
-    def _open_budget(self, limit: int | None, state: Any, secret: bytes | None) -> None:
+    def _open_budget(self, fields: Fields, limit: int | None, state: Any, secret: Any) -> None:
         file = None if state is None else StateFile(state)
-        rappor = self._questions.get("report")
-        if isinstance(rappor, Rappor) and self.is_single:
+        rappor = self._questions["report"] if self.is_single else None
+        if secret is not None and (isinstance(rappor, Rappor) or self.is_linked):
+            if file is not None or type(secret) is not bytes or len(secret) != SECRET_BYTES:
+                raise Refused("random", f"secret: must be {SECRET_BYTES} bytes; a file has its own")
+        if isinstance(rappor, Rappor):
             self._open_rappor(rappor, file, secret)
             return
-        expected = {"format": "ldpstats-client", "version": 1, "fingerprint": self.survey}
+        head = {"format": "ldpstats-client", "version": 1, "fingerprint": self._counted}
+
+        def fresh() -> dict[str, Any]:
+            more = {"secret": self._words.bytes(SECRET_BYTES).hex()} if self.is_linked else {}
+            return {**head, **more}
+
         self._budget = Budget(limit)
         if file is not None:
-            document, made = file.opened(lambda: expected)
-            check_state(document, expected, file)
+            document, made = file.opened(fresh)
+            check_state(document, head, file)
             self._budget = Budget(limit, file, document, made)
+        if self.is_linked:
+            kept = secret if file is None else kept_secret(document, file)
+            self._token = pseudonym(kept or self._words.bytes(SECRET_BYTES), fields)
 
     def _open_rappor(self, rappor: Rappor, file: StateFile | None, secret: Any) -> None:
         """Take the secret that is given, that of the file, or a new one."""
         limit = 1 if rappor.once else None
-        if secret is not None:
-            if file is not None or type(secret) is not bytes or len(secret) != SECRET_BYTES:
-                raise Refused("random", f"secret: must be {SECRET_BYTES} bytes; a file has its own")
         self._budget = Budget(limit)
         if file is None:
             rappor.keep_secret(secret or self._words.bytes(SECRET_BYTES))
@@ -1621,17 +1657,14 @@ class Client:
 
         document, made = file.opened(fresh)
         check_state(document, head, file)
-        kept = document.get("secret")
-        if type(kept) is not str or len(kept) != 64 or set(kept) - set("0123456789abcdef"):
-            raise file.refusal("has no secret, or a damaged one")
-        rappor.keep_secret(bytes.fromhex(kept))
+        rappor.keep_secret(kept_secret(document, file))
         check_state(document, {"cohort": rappor.cohort}, file)
         if rappor.once:  # marks would be a trace of each report
             self._budget = Budget(limit, file, document, made)
 
     @property
     def total_epsilon(self) -> float:
-        """Epsilon of all reports together; under RAPPOR, of all reports of one answer."""
+        """Epsilon of all reports together, of all waves; under RAPPOR, of those of one answer."""
         if isinstance(self._questions.get("report"), Rappor):
             return self.epsilon
         return self._budget.total * self.epsilon
@@ -1727,7 +1760,7 @@ class Client:
             "format": "ldpstats-sheet",
             "version": 1,
             "survey": self.survey,
-            "token": secrets.token_hex(16),
+            "token": self._token or secrets.token_hex(16),
             **invited,
             "sheet": {"report": report} if self.is_single else report,
         }
@@ -1852,6 +1885,9 @@ def _report_lines(options: Any) -> int:
     if options.asked:
         print(json.dumps(client.asked))
         return 0
+    if options.message and client.is_linked:
+        words = "reports of all waves carry the same pseudonym, so they are joined: each wave that "
+        print(f"note: {words}you answer tells more about you", file=sys.stderr)
     as_json = options.json or not client.is_single
     make = client.report
     if options.message:

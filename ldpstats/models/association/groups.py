@@ -67,8 +67,8 @@ OTHER = "Other"
 _REST = "(not among the candidates)"  # of lumped reports whose "Other" is then left out
 _KEPT = (
     "both reports of a person may come from one permanent response that her device keeps, and the "
-    "answers alone do not make them independent: fit each question alone, compare waves by "
-    "change(..., memoised=True)"
+    "answers alone do not make them independent: fit each question alone, or waves of one "
+    "question by change(..., memoised=True) and cells(..., memoised=True), which know the law"
 )
 _OTHERS = ("lump", "product", "fpe16")
 

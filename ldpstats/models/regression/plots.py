@@ -231,15 +231,24 @@ def _draw(
     rows: Sequence[tuple[str, str]],
     alpha: float,
 ) -> None:
-    """Draw estimates with intervals, those of several results below each other in a row."""
+    """Draw estimates with intervals, those of several results below each other in a row.
+
+    An infinite end is an arrow to the edge of the plot.
+    """
     ax.axvline(0.0, color="0.8", lw=0.8, zorder=0)
     step = min(0.22, 0.7 / len(frames))
     for i, (frame, label) in enumerate(zip(frames, labels, strict=True)):
         some = frame.reindex(pd.MultiIndex.from_tuples(rows))
         at = heights - (i - (len(frames) - 1) / 2.0) * step
         p, low, high = (some[column].to_numpy() for column in ("params", "lower", "upper"))
-        name, has = plain(label or "estimate"), np.isfinite(low).any()
-        ax.hlines(at, low, high, color=f"C{i % 10}", lw=2, alpha=0.6)
+        name, has = plain(label or "estimate"), not np.isnan(low).all()
+        line: dict[str, Any] = {"color": f"C{i % 10}", "lw": 2, "alpha": 0.6}
+        how = {"arrowstyle": "->", "shrinkA": 0, "shrinkB": 0, **line}
+        for edge, ends in enumerate((low, high)):  # an arrow to the edge, wherever that will be
+            for x, y in zip(p[np.isinf(ends)], at[np.isinf(ends)], strict=True):
+                place = ("axes fraction", "data")
+                ax.annotate("", (edge, y), (x, y), place, "data", arrowprops=how)
+        ax.hlines(at, np.where(np.isinf(low), p, low), np.where(np.isinf(high), p, high), **line)
         marker = "o" if has else "x"
         ax.plot(p, at, marker, ms=5, color=f"C{i % 10}", label=name, ls="none")
     if len(frames) == 1:

@@ -60,6 +60,36 @@ function keep(pending, left) {
   }
 }
 
+// Of a survey that comes back it also keeps how many waves were answered, and the secret of the
+// pseudonym where they are joined.
+
+const WAVES = `ldpstats waves ${DATA.client.family}`;
+
+/** How many waves were answered before, and the secret, null if none is kept. */
+function earlier() {
+  try {
+    const { waves, secret } = JSON.parse(localStorage.getItem(WAVES)) ?? {};
+    const bytes = /^[0-9a-f]{64}$/.test(secret) ? secret.match(/../g) : null;
+    return {
+      waves: Number.isSafeInteger(waves) ? waves : 0,
+      secret: bytes && Uint8Array.from(bytes, (byte) => parseInt(byte, 16)),
+    };
+  } catch {
+    return { waves: 0, secret: null };
+  }
+}
+
+/** Keep that one more wave was answered, and the secret, if there is one. */
+function keepWave(secret) {
+  if (!keeps || DATA.client.wave === undefined) return;
+  const kept = { waves: earlier().waves + 1, secret: secret && hexadecimal(secret) };
+  try {
+    localStorage.setItem(WAVES, JSON.stringify(kept));
+  } catch {
+    keeps = false;
+  }
+}
+
 /** A text that says what is kept, or another one where nothing is. */
 const sayKept = (key, other, values) => say(keeps ? key : other, values);
 

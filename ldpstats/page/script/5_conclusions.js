@@ -3,9 +3,10 @@
 const FAR = 1e4; // times as likely: hardly any protection
 
 /** What epsilon allows at most, in words. */
-function boundText(keys, spent) {
+function boundText(keys, spent, more = {}) {
   if (spent === null) return say(keys.none);
   const values = {
+    ...more,
     factor: spent.factor > FAR ? numberText(FAR) : factorText(spent.factor),
     epsilon: numberText(upward(spent.epsilon, 4), { maximumSignificantDigits: 4 }),
   };
@@ -17,7 +18,23 @@ function totalTexts() {
   const none = QUESTIONS.some((question) => question.isPrivate) ? "total_open" : "total_none";
   const text = boundText({ bound: "total", huge: "total_huge", none }, DATA.total);
   const all = QUESTIONS.every((question) => question.isPrivate && question.protected === null);
-  return paragraphs(DATA.total === null || all ? [text] : [text, say("total_some")]);
+  const waves = DATA.client.wave === undefined || DATA.total === null ? [] : [wavesText()];
+  return paragraphs([text, ...waves, ...(DATA.total === null || all ? [] : [say("total_some")])]);
+}
+
+/** What the waves that were answered allow together, this one included: two at least. */
+function wavesText() {
+  const number = Math.max(earlier().waves + (ended ? 0 : 1), 2);
+  const spent = { epsilon: number * DATA.total.epsilon, factor: DATA.total.factor ** number };
+  return boundText({ bound: "waves", huge: "waves_huge" }, spent, { waves: numberText(number) });
+}
+
+/** How likely an unchanged answer may become over linked waves; null where that is not known. */
+function believedOverWaves({ size, spent, protected: some, isPrivate }) {
+  if (!DATA.client.link || !isPrivate || spent === null || some !== null || !(size > 1)) return null;
+  const most = (waves) => percent(1 / (1 + (size - 1) * spent.factor ** -waves));
+  const values = { before: percent(1 / size), two: most(2), five: most(5), ten: most(10) };
+  return paragraph(say("believe_waves", values), "soft small");
 }
 
 /** What is sent for a question, and what follows from it. */
@@ -81,7 +98,7 @@ function prospects(question) {
   const rows = (question.beliefs ?? []).flatMap((law, y) => (law === null ? [] : [[law, y]]));
   const each = rows.length > FEW ? [] : rows.map(([law, y]) => prospect(question, law, y));
   const what = each.length ? bullets(each) : paragraph(say("many_sent"));
-  return [what, paragraph(bound, "soft small")];
+  return [what, paragraph(bound, "soft small"), believedOverWaves(question)];
 }
 
 function prospect(question, law, y) {
@@ -104,7 +121,7 @@ function concluded(question, report) {
   if (law === null) return paragraph(bound);
   const certain = law.findIndex((share) => share > 1 - 1e-9);
   if (certain >= 0) return paragraph(say("shows", { answer: question.believed(certain) }));
-  return [believedTable(question, law), paragraph(bound, "soft small")];
+  return [believedTable(question, law), paragraph(bound, "soft small"), believedOverWaves(question)];
 }
 
 const SHOWN = 6; // answers in a table; of the others the likeliest is named

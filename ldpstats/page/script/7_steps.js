@@ -20,7 +20,8 @@ function open(tags) {
   const some = QUESTIONS.filter((question) => !question.isPrivate || question.protected !== null);
   const limit = { maxEpsilon: DATA.total?.epsilon, unprotected: some.map(({ name }) => name) };
   const made = recalled()?.made ?? 0;
-  const opened = new Client(DATA.client, { reports: 1, made, random, tags, ...limit });
+  const { secret } = earlier();
+  const opened = new Client(DATA.client, { reports: 1, made, random, secret, tags, ...limit });
   return QUESTIONS.every(isHonest) ? opened : refuse("epsilon", "the draws spend more than is said");
 }
 
@@ -44,6 +45,9 @@ function introduction() {
   if (QUESTIONS.some((question) => !question.isPrivate)) {
     happens.push(say("happens_observed", { observed: say("observed") }));
   }
+  const { wave, link } = DATA.client;
+  if (wave !== undefined) happens.push(say(link ? "happens_linked" : "happens_wave", { wave }));
+  const kept = wave === undefined || !keeps ? [] : [say("kept_waves"), ...(link ? [say("kept_linked")] : [])];
   show(
     headline(title),
     paragraphs(words),
@@ -54,6 +58,7 @@ function introduction() {
     totalTexts(),
     make("h2", {}, say("what_is_kept")),
     paragraph(sayKept("kept", "kept_not")),
+    paragraphs(kept),
     code?.element ?? null,
     make("div", { class: "buttons" }, button("start", start, "main")),
   );
@@ -228,6 +233,7 @@ async function made() {
   if (ended || recalled() !== null) return false;
   const text = JSON.stringify(message(), null, 2); // what is sent: no other characters
   if (!(await claimed(text))) return false;
+  keepWave(client.secret);
   ended = true;
   forget();
   return text;

@@ -39,7 +39,7 @@ function shownSheet({ text, exact, again }) {
     make("h2", {}, say("together")),
     totalTexts(),
     make("h2", { id: "exact" }, say("exact")),
-    paragraph(say("exact_help"), "soft small"),
+    paragraph(say(DATA.client.link ? "exact_help_linked" : "exact_help"), "soft small"),
     exact,
   ];
 }

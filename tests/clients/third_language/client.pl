@@ -199,6 +199,11 @@ sub open_sheet {      # the questions of a questionnaire, and how many are asked
     }
     my $n   = grep { $_->{private} } @questions;
     my $ask = defined need($document, 'ask') ? need_count($document, 'ask', $n) : $n;
+    refuse('document') if exists $document->{wave} != exists $document->{family};
+    refuse('document') if exists $document->{wave} and need_text($document, 'wave') eq '';
+    need_text($document, 'family') if exists $document->{family};
+    refuse('document') if exists $document->{link}
+        and !(need_truth($document, 'link') and exists $document->{wave});
     $known{$_} or refuse('tags') for keys %{$tags // {}};
     return { questions => \@questions, known => \%known, ask => $ask };
 }
@@ -207,6 +212,7 @@ sub open_client {
     my ($request) = @_;
     my ($document, $tags) = @$request{qw(client tags)};
     check_document($document);
+    my $asked = write_json({ map { $_ => $document->{$_} } qw(ask family questions) });
     my $open = exists $document->{questions} ? \&open_sheet
         : sub { { question => question(need_object($_[0], 'question'), $_[1]) } };
     $open->($document);    # what is wrong with the document goes before what is wrong with tags
@@ -215,12 +221,22 @@ sub open_client {
     $client->{made}  = 0;
     $client->{limit} = exists $request->{reports} ? $request->{reports} : number(1);
     $client->{limit} = ${$client->{limit}} if defined $client->{limit};
-    if ($client->{questions}) { draw_asked($client) }
+    if ($client->{questions}) {
+        my $secret = defined $request->{secret} ? pack 'H*', $request->{secret} : undef;
+        $client->{token} = pseudonym($asked, $secret // take(4)) if exists $document->{link};
+        draw_asked($client);
+    }
     elsif ($client->{question}{open}) {
         $client->{limit} = $client->{question}{once} ? 1 : undef;
         $client->{question}{open}->(defined $request->{secret} ? pack 'H*', $request->{secret} : undef);
     }
     return $client;
+}
+
+sub pseudonym {       # section 10.2
+    my ($asked, $secret) = @_;
+    my $message = "ldpstats token 1 $asked" . "\0" x 8;
+    return substr Digest::SHA::hmac_sha256_hex($message, $secret), 0, 32;
 }
 
 sub draw_asked {      # section 7: which questions the next sheet asks
@@ -288,13 +304,16 @@ sub message {         # section 10
     my ($client, $document, $answer, $invitation) = @_;
     my @invited = defined $invitation ? (invitation => invitation_code($invitation)) : ();
     my $report = make_report($client, $answer);
-    open my $random, '<:raw', '/dev/urandom' or die $!;
-    read($random, my $token, 16) == 16 or die $!;
+    my $token = $client->{token} // do {
+        open my $random, '<:raw', '/dev/urandom' or die $!;
+        read($random, my $drawn, 16) == 16 or die $!;
+        unpack 'H*', $drawn;
+    };
     return {
         format  => 'ldpstats-sheet',
         version => number(1),
         survey  => $document->{survey},
-        token   => unpack('H*', $token),
+        token   => $token,
         @invited,
         sheet   => $client->{question} ? { report => $report } : $report,
     };

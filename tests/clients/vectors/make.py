@@ -117,6 +117,16 @@ def secrets() -> Iterator[dict[str, Any]]:
         yield vector(f"{name}, a secret", name, stream(name), given, secret=SECRET)
 
 
+def waves() -> Iterator[dict[str, Any]]:
+    """Messages of linked waves, which have the token of the device's secret."""
+    two: list[Any] = [{"a": "no", "😀": "yes"}, {"a": "maybe"}, {"a": None}]
+    how: dict[str, Any] = {"messages": True, "reports": 2}
+    for name in ("sheet-wave", "sheet-linked", "sheet-linked-again"):
+        given = two if name != "sheet-wave" else [{"job": "cook"}, {"job": None}]
+        yield vector(f"{name}, messages", name, stream(name), given, **how)
+        yield vector(f"{name}, a secret", name, stream(name), given, **how, secret=SECRET)
+
+
 def ended() -> Iterator[dict[str, Any]]:
     """Random bytes that end."""
     cases: dict[str, list[Any]] = {
@@ -125,6 +135,7 @@ def ended() -> Iterator[dict[str, Any]]:
         "rappor-16": ["a"],
         "sheet": [{"region": "1", "job": "cook"}, {"region": "1"}],
         "sheet-asks-2": [{"a": "0"}, {"a": "0"}],
+        "sheet-linked": [{"a": "no"}],
     }
     for name, given in cases.items():
         whole = stream(name)
@@ -168,8 +179,8 @@ def refused() -> Iterator[dict[str, Any]]:
 
 def made() -> dict[str, Any]:
     """All vectors."""
-    kinds = (plain, questionnaires, messages, invitations, secrets, ended, rare_paths, refused)
-    vectors = [one for kind in kinds for one in kind()]
+    kinds = (plain, questionnaires, messages, invitations, secrets, waves, ended, rare_paths)
+    vectors = [one for kind in (*kinds, refused) for one in kind()]
     names = Counter(one["name"] for one in vectors)
     assert max(names.values()) == 1, names.most_common(5)
     clients = {name: survey.client_document() for name, survey in SURVEYS.items()}

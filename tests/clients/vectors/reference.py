@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import isinf
@@ -201,8 +202,9 @@ class Alone:
 class Sheets:
     """The client of a questionnaire."""
 
-    def __init__(self, sheet: Any, words: Any, tags: Any) -> None:
+    def __init__(self, sheet: Any, words: Any, secret: str | None, tags: Any) -> None:
         self.sheet, self.words, self.epsilon, self.limited = sheet, words, sheet.epsilon, True
+        self.secret, self.sent = secret, dict[str, str]()
         self.asked: list[list[str]] = []
         if not set(tags or {}) <= set(sheet.questions):
             raise Refused("tags")
@@ -212,6 +214,14 @@ class Sheets:
         }
 
     def begin(self) -> None:
+        if self.sheet.link and not self.sent:
+            given = self.secret and bytes.fromhex(self.secret)
+            secret = given or self.words(4).astype("<u8").tobytes()
+            document = self.sheet.client_document()
+            asked = {name: document[name] for name in sorted(["questions", "family", "ask"])}
+            text = json.dumps(asked, separators=(",", ":"), sort_keys=True)
+            message = f"ldpstats token 1 {text}".encode() + bytes(8)
+            self.sent = {"token": hmac.new(secret, message, "sha256").hexdigest()[:32]}
         self.next: list[str] | None = None
         drawn = draw_asked(1, len(self.sheet.private), self.sheet.ask, self.words)[0]
         left = {name for name, asked in zip(self.sheet.private, drawn, strict=True) if not asked}
@@ -276,12 +286,14 @@ def expected(
     messages: bool = False,
     invitation: str | None = None,
 ) -> dict[str, Any]:
-    """What a client answers, see section 11 of the specification; messages without tokens."""
+    """What a client answers, see section 11 of the specification; messages without drawn tokens."""
     words = system_words(tape)
     try:
         many = isinstance(instrument, ldp.Questionnaire)
         client: Any = (
-            Sheets(instrument, words, tags) if many else Alone(instrument, words, secret, tags)
+            Sheets(instrument, words, secret, tags)
+            if many
+            else Alone(instrument, words, secret, tags)
         )
         if max_epsilon is not None:
             if isinf(client.epsilon) or client.epsilon > float(max_epsilon):
@@ -305,6 +317,7 @@ def expected(
             report = client.report(answer)
             if messages:
                 head = {"format": "ldpstats-sheet", "version": 1, "survey": instrument.fingerprint}
+                head |= client.sent if many else {}
                 report = head | invited | {"sheet": report if many else {"report": report}}
             found.append(report)
             made += 1

@@ -62,6 +62,10 @@ _CHANGES: list[Change] = [
     *(("sheet-asks-2", "questions.1.name", value) for value in (GONE, "__proto__", 1)),
     *(("sheet-asks-2", "questions.1.private", value) for value in (GONE, 1)),
     ("sheet-asks-4", "questions.0.refused", "3"),
+    *(("sheet-wave", name, value) for name in ("wave", "family") for value in (GONE, 5, None)),
+    *(("sheet-wave", name, value) for name, value in (("wave", ""), ("link", False))),
+    *(("sheet-linked", "link", value) for value in (False, "true", 1, None)),
+    ("sheet", "link", True),
     *(
         ("strings", f"question.draw.{name}", SURVEYS[other].client_document()["question"])
         for name, other in (("string_question", "rappor-16"), ("gram_question", "pum"))

@@ -114,7 +114,15 @@ SHEETS = {
         ask=7,
         refused={"bits": "a", "strings": "aa"},
     ),
+    "sheet-wave": ldp.Questionnaire({"job": _JOBS}, wave="2026-05"),
+    "sheet-linked": ldp.Questionnaire(
+        {"a": ldp.Warner(epsilon=0.5), "😀": ldp.Warner(epsilon=0.5)},
+        ask=1,
+        wave="2026-05",
+        link=True,
+    ),
 }
+SHEETS["sheet-linked-again"] = SHEETS["sheet-linked"].in_wave("été ☃ 2026")
 
 SURVEYS = SINGLE | SHEETS
 

@@ -364,3 +364,40 @@ def test_names_of_questions_are_never_taken_for_others(reports):
         dict(zip(names, reports, strict=False)), cells.loglinear("_q1_ * `b b` + qq0")
     )
     assert "_q1_[yes]:b b[yes]" in model.law.names
+
+
+@pytest.mark.parametrize("structure", [cells.loglinear("a*b + c"), cells.rasch()])
+@pytest.mark.parametrize(("n", "epsilon"), [(1, 2.0), (2, 2.0), (300, 0.01)])
+def test_what_hardly_anything_tells_has_intervals_without_ends(structure, n, epsilon):
+    rng, krr = np.random.default_rng(2), ldp.KRR(("no", "yes"), epsilon=epsilon)
+    said = [krr.privatize(["yes", "no", "yes"][j : j + 1] * n, rng) for j in range(3)]
+    results = ldp.CellModel(said, structure, names=NAMES[:3]).fit()
+    ends = results.conf_int().to_numpy()
+    assert not np.isnan(ends).any()
+    assert (np.isinf(ends) | (np.abs(ends) < 1e4 * results.params.abs().max())).all()
+    assert max(map(len, str(results.summary()).splitlines())) < 120
+
+
+@pytest.mark.parametrize("far", [-1e3, 1e3])
+@pytest.mark.parametrize("structure", [cells.loglinear("a*b"), cells.rasch()])
+def test_log_odds_as_good_as_infinite_have_slopes(structure, far):
+    device = flip(unknown("careless")).when({"heads": "yes", "tails": truth})
+    said = ldp.Reports(np.array([0, 1, 1]), device.mechanism(("no", "yes")))
+    model = ldp.CellModel([said, said], structure, names=NAMES[:2])
+    _, slope = model.evaluate(np.full(model.law.size, far))
+    assert np.isfinite(slope).all()
+    assert np.isfinite(model.law.shown(np.full(model.law.size, far + 1e-30j)).imag).all()
+
+
+@pytest.mark.slow
+def test_a_search_that_was_stuck_far_off_does_not_make_an_interval_infinite():
+    rng, answers = np.random.default_rng(100), {"a": ("no", "yes"), "b": tuple("xyz")}
+    answers["c"] = answers["a"]
+    uses, people = rng.random(600) < 0.4, {}
+    for name, (usual, other, *_) in answers.items():
+        people[name] = np.where(rng.random(600) < np.where(uses, 0.8, 0.1), other, usual)
+    people["region"] = rng.choice(list("pqr"), 600)
+    sheet = ldp.Questionnaire({q: ldp.KRR(own, epsilon=2.0) for q, own in answers.items()}, ask=2)
+    survey = ldp.Survey(sheet.privatize(pd.DataFrame(people), rng), sheet)
+    results = survey.cells(["a", "b", "c"], cells.latent_class(2, "~ region")).fit()
+    assert np.isfinite(results.conf_int().iloc[:3].to_numpy()).all()

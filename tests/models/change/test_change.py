@@ -1,6 +1,5 @@
 """Change between two waves: values of other programs, enumeration, and what results say."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -475,7 +474,7 @@ def test_surveys_know_which_questions_are_one():
     assert both.regression("ill_1 ~ late_1").nobs == 120
     found = both.associations(["ill_1", "ill_2", "late_1"])
     assert found.failed[0][:2] == ("ill_1", "ill_2")
-    assert both.change("ill_1", "ill_2", memoised=True).categories.tolist() == list(NO_YES)
+    assert both.change("ill_1", "ill_2", memoised=True).index.tolist() == list(NO_YES)
 
 
 def test_weighted_tables_refuse_too():
@@ -495,17 +494,16 @@ def test_margins_are_those_of_pairs():
     y = kept_twice(3000, law, np.random.default_rng(5))
     waves = [ldp.Reports(codes, TWICE, name="ill") for codes in y]
     found = ldp.change(*waves, memoised=True)
-    table = found.differences().loc["second"]
     p0, p1 = TWICE.channel().matrix()[:, 1]
     f = (y[1] - y[0].astype(float)) / (p1 - p0)
-    assert table.loc["yes", "estimate"] == pytest.approx(f.mean(), abs=1e-12)
-    assert table.loc["yes", "se"] == pytest.approx(f.std(ddof=1) / np.sqrt(len(f)), rel=1e-9)
+    assert found.linear_params["yes"] == pytest.approx(f.mean(), abs=1e-12)
+    assert found.linear_bse["yes"] == pytest.approx(f.std() / np.sqrt(len(f)), rel=0.02)
     afresh = ldp.change(*waves, memoised=False)
     assert afresh.linear_params["yes"] == pytest.approx(f.mean(), abs=1e-9)
     assert abs(afresh.turnover().estimate - 0.3) > 0.1  # what independence makes of it
 
 
-def test_margins_know_waves_candidates_and_missing_reports():
+def test_memoised_waves_know_candidates_and_missing_reports():
     rappor = ldp.RAPPOR(16, 1, 8, f=0.25, p=0.25, q=0.75)
     first, second = of_devices(rappor, 1.0)
     found = ldp.change(
@@ -515,72 +513,162 @@ def test_margins_know_waves_candidates_and_missing_reports():
         candidates=WORDS,
         memoised=True,
     )
-    assert found.differences().index.get_level_values(0).unique().tolist() == ["june"]
-    assert "june (n = 300)" in str(found.summary())
+    assert found.waves == ("may", "june")
+    assert (found.nobs, found.n_missing) == (300, 100)
+    assert str(found.summary()) == str(ldp.ChangeResults.from_json(found.to_json()).summary())
     three = ldp.KRR(3, 2.0)
     codes = np.arange(90) % 3, np.arange(90) // 2 % 3
     waves = [ldp.Reports(y, three >> three) for y in codes]
     rest = ldp.change(*waves, candidates=[1], memoised=True).differences().loc["second"]
     assert rest.index.tolist() == [1, "Other"]
-    every = ldp.change(*waves, memoised=True).differences().loc["second"]
-    assert rest.loc[1, "estimate"] == pytest.approx(every.loc[1, "estimate"])
+    with pytest.warns(ldp.MisfitWarning, match="goodness of fit"):  # no devices that keep
+        every = ldp.change(*waves, memoised=True).linear_params
+    assert rest.loc[1, "estimate"] == pytest.approx(every[1])
     with pytest.raises(ldp.MechanismMismatch, match="one mechanism"):
         ldp.change(
             *(ldp.Reports(np.arange(40) % 2, m) for m in (TWICE, FIRST >> ldp.KRR(NO_YES, 1.0))),
+            candidates=["no"],
             memoised=True,
         )
+
+
+def test_the_margins_alone_of_reports_that_cannot_be_listed():
+    rappor = ldp.RAPPOR(64, 1, 8, f=0.25, p=0.25, q=0.75)
+    first, second = of_devices(rappor, 1.0)
+    words = [*WORDS, *"efghij"]
+    found = ldp.change(first, second, candidates=words, memoised=True)
+    assert "second (n = 400)" in str(found.summary())
+    assert found.differences()["estimate"].abs().max() < 0.3  # nobody changed
     with pytest.raises(ldp.InvalidArgument, match="both reports=9: must be at least 10"):
-        ldp.change(first[:9], second[:9], candidates=WORDS, memoised=True)
+        ldp.change(first[:9], second[:9], candidates=words, memoised=True)
     with pytest.raises(ldp.InvalidArgument, match="method"):
-        ldp.change(first, second, candidates=WORDS, memoised=True, method="mle")
+        ldp.change(first, second, candidates=words, memoised=True, method="mle")
+    other = ldp.RAPPOR(16, 1, 8, f=0.25, p=0.25, q=0.75)
+    with pytest.raises(ldp.InvalidArgument, match=r"cohort.*kept nothing"):
+        ldp.change(*of_devices(other, 0.5), candidates=WORDS, memoised=True)
+
+
+# -- the joint law of both reports -----------------------------------------------------------------
+def test_two_ways_to_one_likelihood():
+    """Change, and a joint model of cells; with persons in one wave only, and two epsilons."""
+    y = kept_twice(4000, np.array([[0.49, 0.21], [0.09, 0.21]]), np.random.default_rng(5))
+    ids, there = np.arange(4000), np.arange(4000) % 3 > 0
+    second = FIRST >> ldp.KRR(NO_YES, 2.0)
+    for mask in (np.full(4000, True), there):
+        waves = (
+            ldp.Reports(y[0], TWICE, ids=ids, name="a"),
+            ldp.Reports(y[1][mask], second, ids=ids[mask], name="b"),
+        )
+        found = ldp.change(*waves, memoised=True, partial=True)
+        cells = ldp.CellModel(
+            {"a": waves[0], "b": (waves[1], mask)}, ldp.cells.saturated(), memoised=True
+        ).fit()
+        assert found.flows.to_numpy() == pytest.approx(
+            cells.table.to_numpy().reshape(2, 2), abs=1e-8
+        )
+        assert found.joint.llf == pytest.approx(cells.llf, abs=1e-8)
+        assert found.nobs == cells.nobs == 4000
+        assert found.n_missing == 0
+        assert found.epsilon == cells.epsilon == pytest.approx(TWICE.joint_law(2).epsilon)
+        assert ldp.CellResults.from_json(cells.to_json()).llf == cells.llf
+    for structure in (ldp.cells.latent_class(2), ldp.cells.rasch()):
+        with pytest.raises(ldp.NotAvailable, match="independent given the answers"):
+            ldp.CellModel(list(waves)[:1] * 2, structure, names=["a", "b"], memoised=True)
+
+
+def test_without_noise_symmetry_is_bowker():
+    from statsmodels.stats.contingency_tables import SquareTable
+
+    table = np.array([[40, 10, 5], [14, 30, 6], [3, 0, 20]])
+    answers = ldp.Observed(("a", "b", "c"))
+    codes = np.repeat(np.indices((3, 3)).reshape(2, -1), table.ravel(), axis=1)
+    waves = [ldp.Reports(y, answers) for y in codes]
+    published = SquareTable(table, shift_zeros=False)
+    for found in (ldp.change(*waves), ldp.change(*waves, memoised=True)):
+        test = found.test_symmetry()
+        assert (test.statistic, test.df) == (pytest.approx(published.symmetry().statistic), 3)
+        test = found.test_homogeneity()
+        assert test.statistic == pytest.approx(published.homogeneity().statistic)
+        shares = found.transitions()["estimate"].to_numpy().reshape(3, 3)
+        assert shares == pytest.approx(table / table.sum(axis=1, keepdims=True), abs=1e-9)
+
+
+def test_persons_in_one_wave_count_for_its_frequencies():
+    """Fresh devices: as a margin of more persons; the change of those in both is less precise."""
+    rng, krr = np.random.default_rng(8), ldp.KRR(NO_YES, 1.0)
+    answers = rng.integers(2, size=(2, 3000))
+    masks = np.arange(3000) < 2000, np.arange(3000) >= 1000
+    waves = [(krr.privatize(np.array(NO_YES)[a[m]], rng), m)
+             for a, m in zip(answers, masks, strict=True)]  # fmt: skip
+    both, every = ldp.change(*waves), ldp.change(*waves, partial=True)
+    assert (every.nobs, every.n_missing, both.n_missing) == (3000, 0, 2000)
+    assert every.bse["yes"] < 0.85 * both.bse["yes"]
+    assert "In both waves:" in str(every.summary())
+    kept = ldp.change(*waves, partial=True, memoised=True)  # which they do not: the same law
+    assert kept.flows.to_numpy() == pytest.approx(every.flows.to_numpy(), abs=1e-6)
+    for wrong in ({"candidates": ["no"]}, {}):
+        with pytest.raises((ldp.NotAvailable, ldp.InvalidArgument), match="partial"):
+            ldp.change(*(part for part, _ in waves), partial=True, **wrong)
+
+
+def test_a_survey_changes_by_groups_and_with_persons_in_one_wave():
+    both = survey_memoised()
+    waves = [ldp.Survey(survey_rows(start), {"ill": TWICE}) for start in (0, 30)]
+    found = waves[0].change(waves[1], "ill", id="who", memoised=True)
+    same = waves[0].matched(waves[1], "who").change("ill_1", "ill_2", "ill", memoised=True)
+    assert str(found.summary()) == str(same.summary())
+    groups = waves[0].change(waves[1], "ill", id="who", memoised=True, by="sex")
+    assert list(groups) == ["f", "m"]
+    assert sum(one.nobs for one in groups.values()) == found.nobs == 90
+    every = waves[0].change(waves[1], "ill", id="who", memoised=True, partial=True)
+    assert every.nobs == 150
+    model = both.cells(["ill_1", "ill_2"], ldp.cells.saturated(), memoised=True)
+    assert model.fit().nobs == 120
+    weighted = waves[0].matched(waves[1], "who", weights="w_1")
+    margins = weighted.change("ill_1", "ill_2", memoised=True).differences()["estimate"]
+    assert margins.to_numpy() == pytest.approx(found.linear_params.to_numpy(), abs=1e-9)
+    with pytest.raises(ldp.InvalidArgument, match="is needed"):
+        waves[0].change(waves[1], "ill")
+    with pytest.raises(ldp.NotAvailable, match="without groups"):
+        waves[0].change(waves[1], "ill", id="who", partial=True, by="sex")
+
+
+def survey_rows(start: int) -> pd.DataFrame:
+    who = np.arange(start, start + 120)
+    return pd.DataFrame({"who": who, "ill": np.array(NO_YES)[who // (1 + start // 15) % 2],
+                         "sex": np.array(["f", "m"])[who % 2], "w": 1.0})  # fmt: skip
+
+
+LAWS = {
+    "two, .30": (np.array([[0.49, 0.21], [0.09, 0.21]]), 20_000, False),
+    "two, .10": (np.array([[0.65, 0.06], [0.04, 0.25]]), 20_000, False),
+    "two, half of them twice": (np.array([[0.49, 0.21], [0.09, 0.21]]), 8_000, True),
+}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kept", [True, False])
-def test_coverage(kept, replications):
-    """Margins cover whatever is kept; the turnover only where nothing is (the control)."""
-    law, rng, runs = (
-        np.array([[0.49, 0.21], [0.09, 0.21]]),
-        np.random.default_rng(11),
-        replications(1000, least=100),
-    )
-    margins = turnover = 0
+@pytest.mark.parametrize("case", LAWS)
+def test_kept_responses_are_allowed_for(case, replications):
+    """Coverage of turnover, change and cells; taken as fresh, the turnover is never covered."""
+    law, n, partly = LAWS[case]
+    rng, runs = np.random.default_rng(11), replications(1000, least=100)
+    change, turnover = float(law.sum(axis=0)[1] - law.sum(axis=1)[1]), law[0, 1] + law[1, 0]
+    covered, afresh, estimates = np.zeros(6), 0, []
     for _ in range(runs):
-        if kept:
-            y = kept_twice(2000, law, rng)
-        else:
-            x = np.divmod(rng.choice(4, size=2000, p=law.reshape(-1)), 2)
-            y = tuple(TWICE.privatize(np.array(NO_YES)[own], rng).y for own in x)
-        waves = [ldp.Reports(codes, TWICE) for codes in y]
-        row = ldp.change(*waves, memoised=True).differences().loc[("second", "yes")]
-        margins += row.lower <= 0.12 <= row.upper
+        y = kept_twice(n, law, rng)
+        masks = [np.full(n, True), np.arange(n) < n // 2 if partly else np.full(n, True)]
+        waves = [
+            (ldp.Reports(codes[mask], TWICE), mask) for codes, mask in zip(y, masks, strict=True)
+        ]
+        found = ldp.change(*waves, memoised=True, partial=partly)
+        effect, row = found.turnover(), found.conf_int().loc["yes"]
+        ends, cells = found.joint.conf_int().to_numpy(), law.reshape(-1)
+        covered[:2] += effect.lower <= turnover <= effect.upper, row.lower <= change <= row.upper
+        covered[2:] += (ends[:, 0] <= cells) & (cells <= ends[:, 1])
+        estimates.append((effect.estimate - turnover, found.linear_params["yes"] - change))
         effect = ldp.change(*waves, memoised=False).turnover()
-        turnover += effect.lower <= 0.30 <= effect.upper
-    assert abs(margins / runs - 0.95) < 4.0 * np.sqrt(0.95 * 0.05 / runs)
-    assert (turnover / runs < 0.5) == kept
-
-
-# -- the mechanism ---------------------------------------------------------------------------------
-def test_the_name_of_a_permanent_response_is_kept():
-    assert TWICE.permanent == FIRST.fingerprint
-    assert (TWICE >> {"no": 0, "yes": 1}).permanent == FIRST.fingerprint
-    assert (TWICE >> FIRST).permanent == (FIRST >> TWICE).permanent == FIRST.fingerprint
-    plain = ldp.CustomMechanism(TWICE.Q, NO_YES)
-    assert plain == TWICE and plain.permanent is None  # it is no part of the fingerprint
-    again = ldp.mechanisms.mechanism_from_dict(json.loads(json.dumps(TWICE.to_dict())))
-    assert again == TWICE and again.permanent == TWICE.permanent
-    assert ldp.CustomMechanism(TWICE.Q, permanent="first  step").permanent == "first step"
-    with pytest.raises(ldp.InvalidArgument, match="permanent"):
-        ldp.CustomMechanism(TWICE.Q, permanent=3)
-    assert TWICE.permanent not in str(TWICE)
-
-
-def test_lumping_keeps_it():
-    rng = np.random.default_rng(1)
-    three = ldp.KRR(3, 1.0)
-    closed = ldp.RAPPOR(4, 1, 2, f=0.5, p=0.25, q=0.75, alphabet=4)
-    for mechanism in (three >> three, closed):
-        lumped = ldp.lump(mechanism.privatize([0, 1, 2], rng), [1]).mechanism
-        assert lumped.permanent == mechanism.permanent is not None
-        again = ldp.mechanisms.mechanism_from_dict(json.loads(json.dumps(lumped.to_dict())))
-        assert again.permanent == lumped.permanent
+        afresh += effect.lower <= turnover <= effect.upper
+    assert np.abs(covered / runs - 0.95).max() < 4.0 * np.sqrt(0.95 * 0.05 / runs)
+    bias = np.mean(estimates, axis=0) / (np.std(estimates, axis=0) / np.sqrt(runs))
+    assert np.abs(bias).max() < 4.0
+    assert afresh / runs < 0.5

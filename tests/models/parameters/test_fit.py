@@ -510,6 +510,31 @@ def test_candidates_are_refused() -> None:
         ldp.FrequencyModel(PAIR, candidates=["a"])
 
 
+def forced(answer: str) -> Any:
+    return flip(unknown("u")).when({"heads": answer, "tails": truth}).mechanism(ANSWERS)
+
+
+@pytest.mark.parametrize("counts", [[5, 0], [0, 5], [800, 0]])
+def test_that_nobody_made_a_report_does_not_prove_the_answer_that_makes_it(counts: Any) -> None:
+    """The likelihood is largest where the share is zero, at which the report is impossible."""
+    results = fitted(*((forced(answer), counts) for answer in ANSWERS))
+    never = ANSWERS[counts.index(0)]
+    assert results.params[never] == pytest.approx(0.0, abs=1e-6)
+    assert results.presence_pvalues()[never] == pytest.approx(0.5, abs=0.001)
+    assert results.pvalues[never] == pytest.approx(1.0, abs=0.002)
+    # but one who made it does
+    other = fitted((forced("yes"), [1, 4]), (forced("no"), [1, 4]))
+    assert other.presence_pvalues().loc["no"] == 0.0
+
+
+def test_the_unconstrained_estimate_is_found_along_a_narrow_ridge() -> None:
+    with pytest.warns(ldp.MisfitWarning, match="further outside"):
+        results = fitted((forced("yes"), [10**6, 2]), (forced("no"), [3, 5]))
+    told = (first := 10**6 / (10**6 + 2)) + 5 / 8  # (1 - u) times the shares, which sum to one
+    expected = [first / told, 1 - first / told, 1 - told]
+    assert results.linear_params.to_numpy() == pytest.approx(expected, abs=1e-5)
+
+
 @pytest.mark.parametrize("n", [1, 2, 10**9])
 def test_very_small_and_very_large_surveys(n: int) -> None:
     groups = [A.counts([n, n]), B.counts([n, 2 * n])]

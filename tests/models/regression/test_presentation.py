@@ -138,6 +138,17 @@ def test_categories_have_a_line_each():
     assert [ax.get_xlabel() for ax in panels] == ["age", "kids"]
 
 
+def test_an_infinite_end_is_an_arrow_to_the_edge():
+    rows = {"a": (1.0, -np.inf, 2.0), "b": (2.0, 1.0, np.inf), "c": (0.0, -1.0, 1.0)}
+    ends = pd.DataFrame.from_dict(rows, orient="index", columns=["params", "lower", "upper"])
+    ax = ldp.plot_coefficients(ends)
+    arrows = [(arrow.xy, arrow.xycoords[0], arrow.get_position()) for arrow in ax.texts]
+    assert arrows == [((0, 2), "axes fraction", (1, 2)), ((1, 1), "axes fraction", (2, 1))]
+    drawn = [segment[:, 0].tolist() for segment in ax.collections[0].get_segments()]
+    assert drawn == [[1.0, 2.0], [1.0, 2.0], [-1.0, 1.0]]
+    assert [text.get_text() for text in ax.get_legend().get_texts()][-1] == "95% interval"
+
+
 def test_coefficients_with_naive_ones():
     results = fitted("arrays")
     ax = results.plot_coefficients("naive")

@@ -103,6 +103,24 @@ def coverage_of_device_regressions(stored: pd.DataFrame) -> Shown:
     return Shown(shown, shares(stored, 0.95))
 
 
+@table
+def coverage_of_joint_models(stored: pd.DataFrame) -> Shown:
+    """Parameters and pairs by model and kind: their mean, and from the least to the most."""
+    kinds = stored.groupby(["setting", "of"], sort=False)
+    cover = kinds["coverage"].agg(["min", "mean", "max"])
+    shown = pd.DataFrame(
+        {
+            "model": cover.index.get_level_values("setting"),
+            "intervals of": cover.index.get_level_values("of"),
+            "number": kinds.size().astype(str).to_numpy(),
+            "mean": plain(cover["mean"]).to_numpy(),
+            "single ones": ranged(cover["min"], cover["max"]).to_numpy(),
+            "control": plain(kinds["control"].mean()).to_numpy(),
+        }
+    )
+    return Shown(shown, shares(stored, 0.95))
+
+
 def _by_cell(stored: pd.DataFrame, what: str) -> pd.Series:
     return stored[stored["what"] == what].groupby("cell", sort=False)["value"]
 
