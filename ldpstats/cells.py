@@ -103,12 +103,6 @@ class CellReports:
                 factors.append(Factor(np.ascontiguousarray(seen), np.ascontiguousarray(at)))
         return JointRows(factors) if len(factors) > 1 else DenseRows(factors[0].rows(slice(None)))
 
-    @cached_property
-    def patterns(self) -> tuple[Array, npt.NDArray[np.intp]]:
-        """Distinct covariates, (Z, q), and which of them each joint report has, (u,)."""
-        z, place = np.unique(self.z, axis=0, return_inverse=True)
-        return z, place.reshape(-1)
-
     def _of_paths(self, places: tuple[int, ...], index: Array) -> Array:
         """Likelihoods of reports in all waves, (u, T), under each path of answers, (u, k^T)."""
 
@@ -120,6 +114,12 @@ class CellReports:
 
         waves = tuple(range(len(places)))
         return np.exp(of_paths(same, waves, len(waves), self.W[places[0]].shape[1]))
+
+    @cached_property
+    def patterns(self) -> tuple[Array, npt.NDArray[np.intp]]:
+        """Distinct covariates, (Z, q), and which of them each joint report has, (u,)."""
+        z, place = np.unique(self.z, axis=0, return_inverse=True)
+        return z, place.reshape(-1)
 
     def loglike(self, m: Array) -> Array:
         """``sum n log m``, (...), of m, (..., u); -inf where what was seen is impossible."""

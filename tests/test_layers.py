@@ -73,7 +73,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "frequency",
         "association",
         "weighted",
-        "regression",
+        "grouped regression",
     ),
 }
 HEAVY = {

@@ -12,6 +12,7 @@ cumulants (`CellLaw`); beyond [0, 1] with the law at the nearer end.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -240,6 +241,79 @@ def chi2_pvalue(statistic: npt.ArrayLike, df: npt.ArrayLike) -> Array:
     if not (np.all(x >= 0) and np.all(nu >= 0)):
         raise InvalidArgument("statistic", x, "and df must be >= 0, not NaN")
     return np.where(nu > 0, chdtrc(np.maximum(nu, 1), x), np.where(x > 0, 0.0, 1.0))
+
+
+# -- The largest of several normal, or t, statistics -----------------------------------------------
+
+
+_DRAWS = 1 << 12
+
+
+def largest_pvalue(x: npt.ArrayLike, R: Array, df: float = np.inf) -> Array:
+    """Chance that the largest of m absolute normal statistics, or t on df, reaches x; shape of x.
+
+    With N the number of statistics that reach x it is ``sum_i P(|z_i| >= x) E[1 / N | |z_i| >= x]``
+    (Naiman, D. Q. and Priebe, C. E. (2001), Journal of Computational and Graphical Statistics 10,
+    296-328): the mean is simulated, by the same numbers at each call, and has a relative error
+    of about a percent however small the chance is.
+
+    Parameters
+    ----------
+    x : array_like
+        Values above 0.
+    R : array, shape (m, m)
+        Correlations of the statistics; it may be singular.
+    df : float
+        Degrees of freedom of a common variance.
+
+    Examples
+    --------
+    >>> largest_pvalue([1.96, 4.0], np.eye(2)).round(3)
+    array([0.098, 0.   ])
+    """
+    reached = _largest_law(R, df)
+    values = np.asarray(x, dtype=np.float64)
+    return np.array([reached(one) for one in values.ravel()]).reshape(values.shape)
+
+
+def largest_critical(alpha: float, R: Array, df: float = np.inf) -> float:
+    """The value that the largest of m absolute statistics reaches with chance alpha.
+
+    Parameters are those of `largest_pvalue`.
+
+    Examples
+    --------
+    >>> round(largest_critical(0.05, np.eye(2)), 2)
+    2.24
+    """
+    from scipy.special import stdtrit
+
+    alone, all_apart = -stdtrit(df, alpha / 2.0), -stdtrit(df, alpha / (2.0 * len(R)))
+    ends = 0.999 * alone, 1.001 * all_apart
+    reached = _largest_law(R, df)
+    return float(root(lambda x: reached(float(x)) - alpha, *ends, xtol=1e-4))
+
+
+def _largest_law(R: Array, df: float) -> Callable[[float], float]:
+    """The chance that the largest statistic reaches a value, as a function of it."""
+    from scipy.special import chdtri, ndtr, ndtri
+
+    m, every = len(R), np.arange(_DRAWS)
+    rng = np.random.default_rng(2026)  # so that the same survey has the same p-value
+    values, vectors = np.linalg.eigh(R)
+    draws = rng.normal(size=(_DRAWS, m)) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    own = every % m  # the statistic that is given to reach the value, in turn
+    loads, u = R[own], (rng.permutation(_DRAWS) + 0.5) / _DRAWS
+    draws -= draws[every, own][:, None] * loads  # what it does not determine
+    scale = np.sqrt(chdtri(df, rng.permutation(u)) / df) if np.isfinite(df) else np.ones(_DRAWS)
+
+    def reached(x: float) -> float:
+        tail = ndtr(-x * scale)
+        z = -ndtri(u * tail)  # beyond x; below -x it would be alike
+        number = (np.abs(draws + z[:, None] * loads) >= (x * scale - 1e-9)[:, None]).sum(axis=1)
+        return min(2.0 * m * float(np.mean(tail / number)), 1.0)
+
+    return reached
 
 
 # -- Score intervals of linear estimates whose variance and skewness depend on the frequency ------

@@ -123,6 +123,32 @@ class PolynomialMatrix:
         return np.asarray(self.coefficients.any(axis=(0, 1)))
 
 
+def crossed(
+    each: Sequence[tuple[PolynomialMatrix, npt.NDArray[np.int64]]],
+) -> tuple[PolynomialMatrix, npt.NDArray[np.int64]]:
+    """Likelihoods over the combinations of several variables' categories, the last one fastest.
+
+    Of matrices, and which report each row has, (n,): those of the distinct joint reports.
+
+    Examples
+    --------
+    >>> card = PolynomialMatrix(np.array([[1]]), np.array([[[1.0, 3.0]]]))
+    >>> joint, at = crossed([(card, np.array([0, 1, 1])), (card, np.array([1, 1, 1]))])
+    >>> joint.at([0.5]).tolist(), at.tolist()
+    ([[0.75, 2.25]], [0, 1, 1])
+    """
+    joint, at = each[0]
+    for other, own in each[1:]:
+        pairs, at = np.unique(at * other.shape[2] + own, return_inverse=True)
+        first, second = np.divmod(pairs, other.shape[2])
+        some = joint.coefficients[:, :, first], other.coefficients[:, :, second]
+        coefficients = np.einsum("skr,tlr->stklr", *some)
+        exponents = np.concatenate(joint.exponents[:, None] + other.exponents)
+        table = coefficients.reshape(len(exponents), -1, len(pairs))
+        joint = PolynomialMatrix(exponents, table)
+    return joint, np.asarray(at, dtype=np.int64)
+
+
 # -- Do the laws of the reports determine the frequencies and the parameters? ---------------------
 
 
@@ -196,7 +222,7 @@ def unidentified(
     scale = np.sqrt(np.square(J).sum(axis=0))
     flat = scale <= _ROUNDING * scale.max()  # of a coin for two steps that do the same there
     J[:, flat], scale[flat] = 0.0, 1.0
-    _, values, right = np.linalg.svd(J / scale, full_matrices=True)
+    _, values, right = np.linalg.svd(np.linalg.qr(J / scale, mode="r"), full_matrices=True)
     rank = int(np.sum(values > _ROUNDING * values[0]))
     null = right[rank:] / scale
     return np.asarray(np.any(np.abs(null) > 1e-6 * np.abs(null).max(initial=0.0), axis=0))

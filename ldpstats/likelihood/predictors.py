@@ -2,8 +2,8 @@
 
 Respondent i of group g makes the report y with probability ``f_i = pi_i(beta) Q_g(theta)[:, y]``;
 theta are probabilities, and beta the parameters of the law pi of the true answer. With private
-predictors beta are those of their law too, and ``f_i = sum_c B_ic rho_ic(beta) pi_ic(beta)
-Q_g(theta)[:, y]`` as in `ldpstats.likelihood.regression`.
+predictors beta are those of their law too, and ``f_i = sum_c B_ic(theta) rho_ic(beta) pi_ic(beta)
+Q_g(theta)[:, y]`` as in `ldpstats.likelihood.regression`: either device may be unknown, or both.
 
 Then: values and scores at many parameter vectors at once; the law of linear predictors under which
 probabilities are uniform; unbiased indicators of the true category, which estimating equations take
@@ -13,7 +13,7 @@ for the answer; where iterations start, and in which units parameters are measur
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from math import lgamma
 from typing import Any
@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from ldpstats.arguments import Array
 from ldpstats.likelihood.joint import decode
-from ldpstats.likelihood.parametric import PolynomialMatrix, scattered
+from ldpstats.likelihood.parametric import PolynomialMatrix, crossed, scattered
 from ldpstats.likelihood.regression import (
     Binary,
     Categorical,
@@ -44,12 +44,17 @@ Codes = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class ParametricRegression(RegressionLikelihood):
-    """Log-likelihood of x, (p + m,): parameters of the regression, and theta of `matrices`.
+    """Log-likelihood of x, (p + m,): parameters of the regression, and theta of devices.
 
-    The table of `seen` is not used: ``seen.at`` is each row's report among those of all groups.
+    `matrices` are those of the response, by group, and `private` that of the distinct reports on
+    private predictors. The tables of `seen` and `B` are not used: ``seen.at`` is each row's report
+    among those of all groups, and ``B.at`` that on the predictors. As f_i is linear in either
+    likelihood, its derivatives by theta are f_i with derivatives in their place.
     """
 
-    matrices: tuple[PolynomialMatrix, ...] = ()
+    _: KW_ONLY
+    matrices: tuple[PolynomialMatrix, ...]
+    private: PolynomialMatrix
 
     @property
     def m(self) -> int:  # type: ignore[override]
@@ -61,20 +66,43 @@ class ParametricRegression(RegressionLikelihood):
         ends = np.cumsum([Q.shape[2] for Q in self.matrices])
         return np.asarray(np.searchsorted(ends, self.seen.at, side="right"), dtype=np.int64)
 
+    @property
+    def _given(self) -> Codes:
+        """Each row's reports on private predictors, shape (u,)."""
+        return np.zeros(self.n, dtype=np.int64) if self.B is None else self.B.at
+
     @cached_property
     def _whole(self) -> PolynomialMatrix:
         """The matrices beside each other, (m, k, reports of all groups)."""
         return PolynomialMatrix.beside(self.matrices)
 
+    @property
+    def saturated(self) -> PolynomialMatrix:
+        """The matrix of joint reports: any on the response, beside those seen on predictors.
+
+        Its categories are a configuration of the predictors and an answer.
+        """
+        sizes = np.array([Q.shape[2] for Q in self.matrices])
+        given, group = np.unique([self._given, self.group], axis=1)
+        reports = np.split(np.arange(sizes.sum()), np.cumsum(sizes)[:-1])
+        y = np.concatenate([reports[g] for g in group])
+        pair = (self.private, np.repeat(given, sizes[group])), (self._whole, y)
+        return crossed(pair)[0]
+
     def known(self, theta: Array) -> RegressionLikelihood:
         """The likelihood of beta at theta, shape (m,); at (c, m) that of `scores_at` alone."""
-        seen = Seen(np.swapaxes(self._whole.at(theta), -1, -2), self.seen.at)
-        rest = self.weights, self.B, self.marginal, self.constant
-        return RegressionLikelihood(self.outcome, self.designs, seen, *rest)
+        seen, B = self._tables(theta)
+        private = None if self.B is None else Seen(B, self.B.at)
+        rest = self.weights, private, self.marginal, self.constant
+        return RegressionLikelihood(self.outcome, self.designs, Seen(seen, self.seen.at), *rest)
 
-    def slopes(self, theta: Array) -> Array:
-        """Derivatives of P(report | category) by theta, shape (..., m, reports, k)."""
-        return np.swapaxes(self._whole.derivatives(theta), -1, -2)
+    def _tables(self, theta: Array, order: int = 0) -> tuple[Array, Array]:
+        """Likelihoods of the reports on response, (..., l, k), and predictors, (..., u, C).
+
+        Or their derivatives, as of `PolynomialMatrix.at`.
+        """
+        seen, B = (np.swapaxes(Q.at(theta, order), -1, -2) for Q in (self._whole, self.private))
+        return seen, B
 
     def value(self, x: Array) -> float:
         """The log-likelihood; minus infinity beyond [0, 1] and where a report is impossible."""
@@ -86,46 +114,51 @@ class ParametricRegression(RegressionLikelihood):
 
     def evaluate(self, x: Array) -> tuple[float, Array, Array]:
         """Value, score, shape (p + m,), and Hessian, (p + m, p + m)."""
-        p = x.size - self.m
-        beta, theta = x[:p], x[p:]
-        slopes = self.slopes(theta)
-        bends = np.swapaxes(self._whole.at(theta, 2), -1, -2)
+        beta, theta = np.split(x, [-self.m])
+        p, tables = beta.size, [self._tables(theta, order) for order in range(3)]
         score, hessian = np.zeros(self.size), np.zeros((self.size, self.size))
         value, score[:p], hessian[:p, :p] = self.known(theta).evaluate(beta)
-        for part in self.known(theta).blocks():
-            law, w, at = _Answers(part, beta), part.weights, part.seen.at
-            f = (part.seen[:] * law.h).sum(axis=1)
-            own = part.score_obs(beta)
-            t = np.column_stack([(slope[at] * law.h).sum(axis=1) / f for slope in slopes])
+        for part in self.blocks():
+            law, w = _Answers(part, beta), part.weights
+            (A, B), (A1, B1), (A2, B2) = (part._rows(pair) for pair in tables)
+            f, t = law.by_devices(A, B, A1, B1)
+            own, v = part.known(theta).score_obs(beta), (w / f)[:, None]
             score[p:] += w @ t
             hessian[p:, p:] -= (t * w[:, None]).T @ t
-            crossed = -(own * w[:, None]).T @ t
-            for a, slope in enumerate(slopes):
-                crossed[:, a] += law.derivative(slope[at] * (w / f)[:, None], "adjoint")
-                hessian[p + a, p:] += [w @ ((d[at] * law.h).sum(axis=1) / f) for d in bends[a]]
-            hessian[:p, p:] += crossed
+            hessian[:p, p:] -= (own * w[:, None]).T @ t
+            h, turned = law.joint(B), [law.joint(one) for one in B1]
+            for a in range(self.m):
+                hessian[:p, p + a] += law.derivative(A1[a] * v, B, "adjoint")
+                hessian[:p, p + a] += law.derivative(A * v, B1[a], "adjoint")
+                for b in range(self.m):
+                    bend = A2[a, b] * h + A1[a] * turned[b] + A1[b] * turned[a]
+                    hessian[p + a, p + b] += ((bend + A * law.joint(B2[a, b])) * v).sum()
         hessian[p:, :p] = hessian[:p, p:].T
         return value, score, hessian
+
+    def _rows(self, tables: tuple[Array, Array]) -> tuple[Array, Array]:
+        """Of `_tables` what each row has, (..., n, k) and (..., n, C)."""
+        return tables[0][..., self.seen.at, :], tables[1][..., self._given, :]
+
+    def score_obs(self, x: Array) -> Array:
+        beta, theta = np.split(x, [-self.m])
+        tables, scores = (self._tables(theta), self._tables(theta, 1)), []
+        for part in self.blocks():
+            (A, B), (A1, B1) = map(part._rows, tables)
+            t = _Answers(part, beta).by_devices(A, B, A1, B1)[1]
+            scores.append(np.hstack([part.known(theta).score_obs(beta), t]))
+        return np.vstack(scores)
 
     def scores_at(self, xs: Array) -> tuple[Array, Array]:
         """Values, shape (c,), and scores, (c, p + m), at several points (c, p + m)."""
         betas, thetas = xs[:, : -self.m], xs[:, -self.m :]
-        known = self.known(thetas)
+        known, tables = self.known(thetas), (self._tables(thetas), self._tables(thetas, 1))
         values, by_beta = known.scores_at(betas)
-        by_report = np.zeros((len(xs), *known.seen.table.shape[-2:]))
-        for part in known.blocks():
-            q, outcome = part.n_outcome, part.outcome
-            u = np.ones((len(betas), part.n, 1))
-            if part.B is not None:
-                u = part.B[:] * part.law(betas)
-            h: Any = 0.0  # P(category and reports on predictors), (c, n, k)
-            for c, design in enumerate(part.designs):
-                h = h + u[:, :, c : c + 1] * outcome.mean(design.eta(betas[:, :q]))
-            ratio = h * (part.weights / (part.seen[:] * h).sum(axis=2))[:, :, None]
-            which = np.zeros((part.n, by_report.shape[1]))
-            which[np.arange(part.n), part.seen.at] = 1.0
-            by_report += (ratio.transpose(0, 2, 1) @ which).transpose(0, 2, 1)
-        by_theta = np.einsum("cmyk,cyk->cm", self.slopes(thetas), by_report)
+        by_theta = np.zeros(thetas.shape)
+        for part in self.blocks(max(256, (1 << 16) // len(xs))):
+            (A, B), (A1, B1) = map(part._rows, tables)
+            t = _Answers(part, betas).by_devices(A, B, A1, B1)[1]
+            by_theta += part.weights @ t
         return values, np.concatenate([by_beta, by_theta], axis=1)
 
     def expected(self, x: Array) -> Array:
@@ -135,48 +168,70 @@ class ParametricRegression(RegressionLikelihood):
         """
         beta, theta = np.split(x, [-self.m])
         total, ends = np.zeros((self.size, self.size)), 0
-        known, slopes = self.known(theta), self.slopes(theta)
         for g, Q in enumerate(self.matrices):
             own = np.flatnonzero(self.group == g)
             columns = range(ends, ends + Q.shape[2])
             ends += Q.shape[2]
             if not own.size:
                 continue
-            part = known.take(own)
-            law = _Answers(part, beta)
-            weight = part.weights / law.h.sum(axis=1)
+            part = self.take(own)
+            law, pairs = _Answers(part, beta), (self._tables(theta), self._tables(theta, 1))
+            weight = part.weights / law.joint(part._rows(pairs[0])[1]).sum(axis=1)
             for y in columns:
-                seen = known.seen.table[y]
-                f = law.h @ seen
-                if not f.any():
-                    continue
-                rows = law.derivative(np.broadcast_to(seen, law.h.shape), "rows")
-                D = np.column_stack([rows, *(law.h @ slope[y] for slope in slopes)])
-                total += (D * (weight / np.maximum(f, 1e-300))[:, None]).T @ D
+                row = replace(part, seen=Seen(part.seen.table, np.full(part.n, y)))
+                (A, B), (A1, B1) = map(row._rows, pairs)
+                with np.errstate(all="ignore"):
+                    f, t = law.by_devices(A, B, A1, B1)
+                there = f > 0.0
+                D = np.hstack([law.derivative(A, B, "rows"), t * f[:, None]])[there]
+                total += (D * (weight / f)[there, None]).T @ D
         return total
 
 
 class _Answers:
-    """P(category and reports on predictors) of each row, `h` of shape (n, k), and its slopes."""
+    """P(configuration, category) of each row, summed over the former, and its slopes.
+
+    With likelihoods B of the reports on predictors, (..., n, C), the sums are `joint`.
+    """
 
     def __init__(self, part: RegressionLikelihood, beta: Array) -> None:
-        self._part, self._beta = part, beta[: part.n_outcome]
-        self._gamma, self._rho = beta[part.n_outcome :], part.law(beta)
-        self._u = self._rho if part.B is None else part.B[:] * self._rho
-        each = [part.outcome.moments(one.eta(self._beta), 1) for one in part.designs]
-        self._means, self._jacobians = zip(*each, strict=True)
-        pairs = zip(self._u.T, self._means, strict=True)
-        self.h = np.asarray(sum(u[:, None] * mean for u, mean in pairs))
+        self._part, self._rho = part, part.law(beta)
+        self._beta, self._gamma = np.split(beta, [part.n_outcome], axis=-1)
+        self._etas = [one.eta(self._beta) for one in part.designs]
+        self._means = [part.outcome.mean(eta) for eta in self._etas]
 
-    def derivative(self, G: Array, how: str) -> Array:
-        """By beta of ``sum_k G[i, k] h[i, k]``: its "rows", (n, p), or their sum, "adjoint"."""
-        part, derivative = self._part, 0.0
-        for design, u, jacobian in zip(part.designs, self._u.T, self._jacobians, strict=True):
-            by_eta = np.einsum("nk,nkq->nq", G, jacobian) * u[:, None]
+    @cached_property
+    def _jacobians(self) -> list[Array]:
+        return [self._part.outcome.moments(eta, 1)[1] for eta in self._etas]
+
+    def joint(self, B: Array) -> Array:
+        """P(category and reports on predictors), (..., n, k)."""
+        u = B * self._rho
+        return np.asarray(sum(u[..., c, None] * mean for c, mean in enumerate(self._means)))
+
+    def by_devices(self, A: Array, B: Array, A1: Array, B1: Array) -> tuple[Array, Array]:
+        """f, (..., n), and derivatives of its logarithm by theta, (..., n, m).
+
+        From the likelihoods of each row's reports, and their derivatives, (..., m, n, .).
+        """
+        h = self.joint(B)
+        f, slopes = (A * h).sum(axis=-1), []
+        for a in range(A1.shape[-3]):
+            slope, turned = A1[..., a, :, :] * h, B1[..., a, :, :]
+            if turned.any():
+                slope += A * self.joint(turned)
+            slopes.append(slope.sum(axis=-1) / f)
+        return f, np.stack(slopes, axis=-1)
+
+    def derivative(self, G: Array, B: Array, how: str) -> Array:
+        """By beta of ``sum_k G[i, k] joint[i, k]``: its "rows", (n, p), or their sum, "adjoint"."""
+        part, derivative, u = self._part, 0.0, B * self._rho
+        for design, weight, jacobian in zip(part.designs, u.T, self._jacobians, strict=True):
+            by_eta = np.einsum("nk,nkq->nq", G, jacobian) * weight[:, None]
             derivative = derivative + getattr(design, how)(self._beta, by_eta)
         if part.marginal is None:
             return np.asarray(derivative)
-        each = self._u * np.einsum("nk,cnk->nc", G, np.stack(self._means))
+        each = u * np.einsum("nk,cnk->nc", G, np.stack(self._means))
         away = each[:, 1:] - self._rho[:, 1:] * each.sum(axis=1, keepdims=True)
         return np.concatenate([derivative, getattr(part.marginal, how)(self._gamma, away)], axis=-1)
 

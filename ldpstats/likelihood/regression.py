@@ -91,7 +91,7 @@ class RegressionLikelihood:
         """Number of parameters."""
         return self.n_outcome + (0 if self.marginal is None else self.marginal.size) + self.m
 
-    def take(self, rows: Any, weights: Array | None = None) -> RegressionLikelihood:
+    def take(self, rows: Any, weights: Array | None = None) -> Self:
         """The likelihood of some rows, without the constant."""
         seen = self.seen
         if seen is not None:
@@ -106,7 +106,7 @@ class RegressionLikelihood:
             constant=0.0,
         )
 
-    def blocks(self, step: int | None = None) -> Iterator[RegressionLikelihood]:
+    def blocks(self, step: int | None = None) -> Iterator[Self]:
         """Parts of the rows that fit in the cache, or of `step` rows each."""
         if step is None:
             q = self.outcome.q
@@ -504,17 +504,6 @@ def likelihoods(groups: Sequence[Reports], candidates: Any = None) -> tuple[Seen
         scales.append(rows.log_scale[place])
         before += len(distinct)
     return Seen(np.vstack(tables), np.concatenate(places)), np.concatenate(scales)
-
-
-def crossed(each: Sequence[Seen]) -> Seen:
-    """Likelihoods over the combinations of several variables' categories, the last one fastest."""
-    joint = each[0]
-    for other in each[1:]:
-        pairs, at = np.unique(joint.at * len(other.table) + other.at, return_inverse=True)
-        first, second = np.divmod(pairs, len(other.table))
-        product = joint.table[first][:, :, None] * other.table[second][:, None, :]
-        joint = Seen(product.reshape(len(pairs), -1), at.astype(np.int64))
-    return joint
 
 
 # -- Rows of a regression that are alike, made one ------------------------------------------------

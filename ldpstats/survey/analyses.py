@@ -278,7 +278,7 @@ def grouped(
 def sums_suffice(mechanism: Any, candidates: Any, method: Any, constraints: Any) -> bool:
     """Whether a fit needs the sums of bits only, and gives the same from whole reports."""
     # over candidates by inversion; others that are distributions have a log-likelihood besides
-    named = isinstance(method, str | None) and method in (None, Inversion.name)
+    named = method is None or (isinstance(method, str) and str.__str__(method) == Inversion.name)
     linear = (named or isinstance(method, Inversion)) and constraints is None
     hashed = isinstance(mechanism, Mechanism) and mechanism.is_open and mechanism.n_bits > 0
     return hashed and linear and candidates is not None

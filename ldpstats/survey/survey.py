@@ -37,6 +37,7 @@ from ldpstats.models.posterior.results import PosteriorResults
 from ldpstats.models.regression.front import Extras, Given, Request
 from ldpstats.models.regression.model import RegressionModel
 from ldpstats.models.results import group_columns
+from ldpstats.models.trend import TrendResults
 from ldpstats.models.weighted.calibration import CalibrationReport
 from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.models.weighted.tables import WeightedTable
@@ -780,6 +781,64 @@ class Survey:
                 )
         return model.fit(method, **how)
 
+    def trend(
+        self,
+        name: str,
+        time: str,
+        candidates: Any = None,
+        incomplete: bool = False,
+        method: Any = None,
+        **how: Any,
+    ) -> TrendResults:
+        """Frequencies of the true answers to a question in waves, and their course over time.
+
+        Waves may be of fresh respondents or of the same persons again. If persons answered in
+        several waves, make the survey with ``clusters=`` the column that identifies them (and
+        ``weights=``, a column of ones if all count the same): standard errors and tests then know
+        that their answers and, where devices memoise, their reports go together.
+
+        Parameters
+        ----------
+        name : str
+            The question.
+        time : str
+            A public column that makes the waves: whole numbers, dates, months ("2024-05", 202405),
+            quarters ("2024-Q2"), or ordered categories, which are taken to be evenly spaced. Waves
+            in which nobody answered are gaps.
+        candidates, incomplete, method, **how
+            As for `frequencies`.
+
+        Returns
+        -------
+        TrendResults
+
+        Raises
+        ------
+        InvalidArgument
+            If the order of the waves is not known, or there is one only.
+        NotAvailable
+            As for `frequencies`; for more than 2,000 frequencies in all waves, and for waves
+            without standard errors.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no", "yes"] * 150 + ["yes"] * 100,
+        ...                       "year": [2021] * 100 + [2022] * 100 + [2024] * 200})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(epsilon=3.0)})
+        >>> print(survey.trend("ill", time="year").test_no_change())
+        Pearson chi-square of the privatised reports
+          H0: all 3 waves have the same distribution
+          statistic 26.67, df 2, p-value 1.62e-06
+        """
+        check_options(how, FrequencyModel.fit)
+        time = column_name("time", time)
+        with warnings.catch_warnings():  # many numbers are no mistake here
+            warnings.filterwarnings("ignore", "by=.* different numbers", LDPWarning)
+            waves = self.frequencies(name, [time], candidates, incomplete, method, **how)
+        column = self.data.cells([time])[0].public(time).categories("", True)
+        return TrendResults.of(waves, column.values if column.ordered else None)
+
     def posterior(
         self,
         column: str,
@@ -1384,7 +1443,7 @@ class Survey:
                     f"association of {name!r}: its device has the unknown "
                     f"{in_turn(made_by.unknown)}, and a joint table needs known ones, "
                     f"mechanism.at(...); survey.cells(names, ldpstats.cells.saturated()) "
-                    f"estimates both, and it may be the response of a regression: "
+                    f"estimates both, and it may be the response of a regression or a predictor: "
                     f"survey.regression('{name} ~ ...')"
                 )
 

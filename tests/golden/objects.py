@@ -177,6 +177,9 @@ def frequencies() -> dict[str, Callable[[], Any]]:
         "ordered": lambda: s.frequencies("mood"),
         "grouped": lambda: s.frequencies("job", by="region"),
         "grouped late": lambda: s.frequencies("late", by=["region"]),
+        "trend": lambda: ldp.Survey(
+            collected().assign(year=2020 + np.arange(N) % 4), sheet()
+        ).trend("job", "year"),
         "weighted": lambda: survey("weighted").frequencies("job"),
         "weighted grouped": lambda: survey("weighted").frequencies("job", by="region"),
         "designed": lambda: survey("designed").frequencies("job", by="region"),

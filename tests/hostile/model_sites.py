@@ -216,6 +216,11 @@ def _grouped(e: Examples) -> ldp.GroupedResults:
     return ldp.GroupedModel(groups, by="region").fit()
 
 
+def _trend(e: Examples) -> ldp.TrendResults:
+    waves = {2023: e.counts["KRR"], 2024: ldp.KRR(JOBS, 2.0).counts([30, 20, 10])}
+    return ldp.TrendResults.of(ldp.GroupedModel(waves, by="year").fit())
+
+
 def _grouped_sites(e: Examples) -> Iterator[Site]:
     r = _grouped(e)
     yield from _ordered_sites("GroupedResults", r)
@@ -229,6 +234,14 @@ def _grouped_sites(e: Examples) -> Iterator[Site]:
     yield Site("GroupedResults.plot", r.plot, plot, slow=True)
     yield Site("GroupedResults.differences", r.differences, {"reference": "south", "alpha": 0.05})
     yield Site("GroupedResults pairs", r.differences, {"alpha": 0.05, "all_pairs": True})
+    trend = _trend(e)
+    of = {"waves": trend.by_wave, "order": [2023, 2024]}
+    yield Site("TrendResults.of", ldp.TrendResults.of, of)
+    yield Site("TrendResults.conf_int", trend.conf_int, {"alpha": 0.05, "simultaneous": True})
+    for name in ("smooth", "slopes", "change_points", "summary_frame"):
+        yield Site(f"TrendResults.{name}", getattr(trend, name), {"alpha": 0.05})
+    plot = {"category": "nurse", "alpha": 0.05, "most": 2, "title": "Answers", "ax": None}
+    yield Site("TrendResults.plot", trend.plot, plot, slow=True)
     two = ldp.two_sample_test(e.counts["KRR"], e.counts["KRR"])
     yield Site("two_sample_test.differences", two.differences, {"alpha": 0.05})
 
@@ -251,6 +264,7 @@ def document_sites(e: Examples) -> Iterator[Site]:
         "PersonalizedResults": e.personal_results,
         "DictionaryResults": e.discovered,
         "GroupedResults": _grouped(e),
+        "TrendResults": _trend(e),
     }
     two = ldp.two_sample_test(e.counts["KRR"], e.counts["KRR"])
     yield Site("TwoSampleResult.from_dict", type(two).from_dict, {"document": two.to_dict()})

@@ -63,6 +63,9 @@ def survey_sites(e: Examples) -> Iterator[Site]:
     names = {"name": COLUMN, "by": COLUMN, "names": COLUMN}
     given = {"name": "job", "by": ["region", "urban"], **how}
     yield Site("Survey.frequencies", survey.frequencies, given, names)
+    given = {"name": "job", "time": "year", **how}
+    waves = ldp.Survey(table.assign(year=np.arange(60) % 2), sheet)
+    yield Site("Survey.trend", waves.trend, given, {"name": COLUMN, "time": COLUMN})
     opened = {"name": "word", "candidates": JOBS, "incomplete": True, "method": "inversion"}
     yield Site("Survey.frequencies open", survey.frequencies, opened, names)
     personal = {"name": "place", "background": {"home": [0.5, 0.3, 0.2]}, "exact": False}
@@ -82,8 +85,8 @@ def survey_sites(e: Examples) -> Iterator[Site]:
     if find_spec("svy"):
         weighted = ldp.Survey(table, sheet, weights="age")
         yield Site("to_svy", weighted.to_svy, {"names": ["job", "late"]}, {"names": COLUMN})
-    waves = {"other": survey, "id": "who", "suffixes": ("_1", "_2")}
-    yield Site("matched", survey.matched, waves, {"id": COLUMN})
+    two = {"other": survey, "id": "who", "suffixes": ("_1", "_2")}
+    yield Site("matched", survey.matched, two, {"id": COLUMN})
 
 
 def _several(call: Any) -> Any:

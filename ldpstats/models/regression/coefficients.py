@@ -486,9 +486,12 @@ class Coefficients(Stored, WaldResults):
         if not self.why_wald:
             kind = "penalised " if self.penalises else ""
             letter = "t" if self.use_t else "z"
+            scaled = "" if self.cov_type == "nonrobust" else ", scaled to the sandwich"
+            known = self.df_inference[self.bse.notna()] if scaled else self.df_inference
             return [
-                f"P-values and {percent} intervals: profiles of the {kind}likelihood, which agree "
-                f"about zero. Std err and {letter} are Wald."
+                f"P-values and {percent} intervals: profiles of the {kind}likelihood{scaled}, "
+                f"which agree about zero. Std err and {letter} are Wald.",
+                *(few_notes(known, 4.0) if scaled else []),
             ]
         law = quantiles_in_words(self.df_inference, self.use_t)
         notes = [f"P-values and {percent} intervals: Wald, {law}, as {self.why_wald}."]

@@ -508,7 +508,10 @@ def _grouped(results: Any, table: ReportTable, most: int) -> TestResult:
     """The test in groups of equal fitted probability."""
     likelihood, law = results.law.respondents.likelihood, results.law
     outcome = results.model.data.outcome
-    points = replace(law.distinct, weights=likelihood.weights, B=likelihood.B)
+    # reports of unknown devices are given to nobody: what they say of predictors is estimated too
+    points = replace(law.distinct, weights=likelihood.weights)
+    if not results.devices:
+        points = replace(points, B=likelihood.B)
     mean = row_means(points, law.theta)[0]
     if isinstance(outcome, Binary):
         score = np.asarray(mean[:, 1])
@@ -530,16 +533,16 @@ def _grouped(results: Any, table: ReportTable, most: int) -> TestResult:
     code = score_groups(score, likelihood.weights, int(min(most, room)))
     robust = not table.is_counted or results.cov_type != "nonrobust"
     cells, placed = _cells(table, points, law.theta, mean, code, robust)
-    if results.cov_type == "nonrobust":  # inverse of the observed information
-        A = np.asarray(results.covariance_all)
-        free = np.isfinite(np.diagonal(A))  # parameters of devices on the boundary are not
-        A = A[np.ix_(free, free)] if results.devices else A
-    else:
-        A = np.linalg.inv(-results.hessian)
+    A = np.asarray(results.covariance_all)  # inverse of the observed information
+    free = np.isfinite(np.diagonal(A)) | (not results.devices)  # devices on the boundary are not
+    A = A[np.ix_(free, free)]
+    if results.cov_type != "nonrobust":
+        A = np.linalg.inv(-results.hessian[np.ix_(free, free)])
     V = cells.spread - cells.slopes @ A @ cells.slopes.T
     spread = cells.spread
     if placed is not None:
-        influence = placed - likelihood.score_obs(law.theta) @ A @ cells.slopes.T
+        scores = results.model.likelihood.score_obs(results.theta)[:, free]
+        influence = placed - scores @ A @ cells.slopes.T
         how = results.model.data, law.respondents, results.cov_type
         V, spread = sandwich_meat(*how, influence), sandwich_meat(*how, placed)
     statistic, df = quadratic_form(cells.gaps, V, spread)
@@ -625,7 +628,7 @@ class ReportTable:
         self.codes = self.at
         assert data.categories is not None
         k = len(data.categories)
-        self.slopes = [np.zeros((0, k, k))]
+        self.slopes = [np.zeros((0 if devices is None else len(devices[1][0]), k, k))]
         if not data.is_private:
             self.channels, self.codes = [np.eye(k)], np.asarray(data.response)[first]
             return

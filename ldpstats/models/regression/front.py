@@ -90,7 +90,8 @@ def regression(
         The public columns, one row a respondent.
     reports : mapping from name to Reports
         Reports of the questions, in the order of the rows; or a list of Reports, several groups
-        with the same categories whose rows follow one another.
+        with the same categories whose rows follow one another. Unknown parameters of devices are
+        estimated too, unless the response is a number.
     model : {"linear", "logit", "multinomial", "ordered", "poisson", "probit", "cloglog"}, optional
         By default logit for a response of two categories or of 0 and 1, ordered for ordered
         categories, multinomial for others, and linear for numbers.
@@ -124,7 +125,8 @@ def regression(
         `unsafe` says, a function of a private response,
         reports that are not as many as rows, and a model that does not suit the response.
     NotAvailable
-        Where two reports of a person may come from one permanent response.
+        Where two reports of a person may come from one permanent response, and for a number on
+        predictors by devices with unknown parameters.
 
     Examples
     --------

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -111,18 +112,19 @@ class RegressionModel(Named):
             designs = [X[used > 0.0] for X in designs]
         refuse_aliased(designs, data.names, isinstance(data.outcome, Ordered))
         reports = dict(data.predictors)
-        if data.is_private and data.is_categorical and not self.unknown:
+        if data.is_private and data.is_categorical:
             reports[data.response_name] = data.response
-        for name, groups in data.predictors.items():
-            for group in groups:
-                if group.mechanism.unknown:
-                    raise NotAvailable(
-                        f"{name}: a private predictor by a device with the unknown "
-                        f"{', '.join(group.mechanism.unknown)}: use one with known parameters, or "
-                        "estimate them with the joint law of the answers, by Survey.cells(names, "
-                        "ldpstats.cells.loglinear(formula))"
-                    )
         for name, groups in reports.items():
+            unknown = [one for group in groups for one in group.mechanism.unknown]
+            if unknown and not data.is_categorical:
+                raise NotAvailable(
+                    f"{name}: a private predictor by a device with the unknown {unknown[0]}: "
+                    f"{data.response_name} is a number, whose corrected scores need a known "
+                    "device: use mechanism.at(...) with an estimate from elsewhere, or classes of "
+                    f"{data.response_name} with model='ordered'"
+                )
+            if unknown:
+                continue
             listed = data.candidates.get(name)
             Q = np.hstack([report_channel(group, listed) for group in groups])
             if np.linalg.matrix_rank(Q) != len(Q):
@@ -158,9 +160,9 @@ class RegressionModel(Named):
 
     @cached_property
     def unknown(self) -> tuple[str, ...]:
-        """Unknown parameters of the devices of the response."""
-        groups = self.data.response if self.data.is_private else []
-        return tuple(dict.fromkeys(name for one in groups for name in one.mechanism.unknown))
+        """Unknown parameters of devices: those of the response, then those of the predictors."""
+        found = (name for one in self.data.mechanisms() for name in one.unknown)
+        return tuple(dict.fromkeys(found))
 
 
 class PrivatizedRegression(RegressionModel):
@@ -289,24 +291,22 @@ class PrivatizedRegression(RegressionModel):
         Whatever the coefficients, unless a prior is known: `known` are parameters with a prior, and
         `remedy` is a further one.
         """
-        unknown, data = in_turn(list(self.unknown)), self.data
+        data = self.data
         others = {*self.exog_names, *self.all_names[: -len(self.unknown)]}
         for name in self.unknown:
             if name in others:
                 remedy = "is a coefficient too: give the unknown parameter another name"
                 raise InvalidArgument("unknown", name, remedy)
-        if data.sample is not None or data.weights is not None:
-            raise NotAvailable(
-                f"sampling weights beside a device with the unknown {unknown} have no likelihood: "
-                "leave them out (numbers of respondents are freq_weights=)"
-            )
-        for one in data.response:
-            mechanism = one.mechanism
-            if mechanism.n_bits or mechanism.n_cohorts or mechanism.is_open:
-                raise NotAvailable(
-                    f"{mechanism} reports bits or cohorts: beside unknown parameters only devices "
-                    "whose reports are labels can be fitted"
-                )
+        for question, groups in data.questions:
+            made_by = [one.mechanism for one in groups]
+            if question in data.predictors and not any(one.unknown for one in made_by):
+                continue  # predictors of known likelihoods may report anything
+            for mechanism in made_by:
+                if mechanism.n_bits or mechanism.n_cohorts or mechanism.is_open:
+                    raise NotAvailable(
+                        f"{mechanism} reports bits or cohorts: beside unknown parameters only "
+                        "devices whose reports are labels can be fitted"
+                    )
         likelihood: Any = self.likelihood
         point, m = start(likelihood), likelihood.m
         drawn = np.random.default_rng(2024).normal(0.0, 0.7, point.size - m)
@@ -321,7 +321,8 @@ class PrivatizedRegression(RegressionModel):
                 f"{in_turn(left)} cannot be estimated from these reports: other values give them "
                 f"the same law; {_ANOTHER_DEVICE}{remedy}"
             )
-        if not known and unidentified(likelihood.matrices).any():
+        laws = [likelihood.saturated] if likelihood.private.exponents.any() else likelihood.matrices
+        if not known and unidentified(laws).any():
             warnings.warn(
                 "these devices alone do not determine the frequencies and the unknown parameters: "
                 "only the shape of the regression does, which data can hardly check. Better "
@@ -396,7 +397,7 @@ class PrivatizedRegression(RegressionModel):
     ) -> RegressionResults:
         """Estimate the coefficients.
 
-        Where the response was asked by devices with unknown parameters
+        Where the response or private predictors were asked by devices with unknown parameters
         (`ldpstats.devices.unknown`), in one or several groups of reports, these are estimated with
         the coefficients by maximum likelihood, and come last in `params`.
 
@@ -447,8 +448,7 @@ class PrivatizedRegression(RegressionModel):
         """
         if self.unknown:
             usual = {"method": (method, "mle"), "maxiter": (maxiter, 100), "disp": (disp, False)}
-            usual |= {"penalty": (penalty, None), "cov_type": (cov_type, None)}
-            usual |= {"cov_kwds": (cov_kwds, None), "start_params": (start_params, None)}
+            usual |= {"penalty": (penalty, None), "start_params": (start_params, None)}
             for option, (value, one) in usual.items():
                 if value is not None and not (value is one or value == one):
                     raise NotAvailable(
@@ -510,6 +510,7 @@ class PrivatizedRegression(RegressionModel):
         elif isinstance(data.outcome, Numeric) and kind == "nonrobust":
             df = float(self.nobs - len(data.names))
         results = DeviceRegressionResults if self.unknown else RegressionResults
+        how = kind, groups, correct
         return results(
             model=self,
             theta=top.theta,
@@ -525,6 +526,7 @@ class PrivatizedRegression(RegressionModel):
             infinite=infinite,
             df=df,
             shares=shares,
+            _inflation=self._inflation(top, V, fixed, how) if self.unknown else None,
         )
 
     def _first(self, start_params: Any) -> Array:
@@ -708,6 +710,28 @@ class PrivatizedRegression(RegressionModel):
         full[np.ix_(free, free)] = V @ meat @ V
         return full, None
 
+    def _inflation(
+        self, top: Maximum, V: Array, fixed: Mask, how: tuple[str, Any, bool | None]
+    ) -> Array:
+        """The variance of each parameter over that by the information, which profiles assume.
+
+        Of a parameter that a bound holds it is that which it has if let go, infinite if that is not
+        known.
+        """
+        if how[0] == "nonrobust":
+            return np.ones(top.theta.size)
+
+        def usual(top: Maximum) -> Array:
+            return np.diagonal(self._covariance(top, "nonrobust", None, None, fixed)[0])
+
+        each = np.diagonal(V) / usual(top)
+        each = np.where(np.isnan(each), 1.0, each)
+        for j in np.flatnonzero(top.held & self.bounded):
+            loose, each[j] = replace(top, held=top.held & (np.arange(each.size) != j)), np.inf
+            with suppress(NotIdentified):
+                each[j] = self._covariance(loose, *how, fixed)[0][j, j] / usual(loose)[j]
+        return each
+
     def _in_units(self, information: Array, free: Mask) -> tuple[Array, Array, Array]:
         """Eigenvalues and vectors of information on standardised parameters, and their units."""
         scale = self.units[np.ix_(free, free)]
@@ -718,7 +742,7 @@ class PrivatizedRegression(RegressionModel):
     def _information_by_cluster(self, theta: Array, groups: Any) -> Array | None:
         """Expected information of each cluster, (G, P, P); None where it is not known."""
         whole = self.assembled
-        if whole.likelihood.marginal is not None or not self.lists_reports:
+        if whole.likelihood.marginal is not None or self.unknown or not self.lists_reports:
             return None
         each = []
         for cluster in range(int(groups.max()) + 1):
@@ -986,7 +1010,8 @@ class PrivatePredictors(PrivatizedRegression):
     score equations, which need no such law. It is the default for numeric responses, of which
     maximum likelihood would need the exact law: the ages 18 to 79, all as frequent, are a mixture
     of normal laws to it, and so it found effects of 20 years, with standard errors of half a year,
-    where there are none.
+    where there are none. Unknown parameters of the predictors' devices need maximum likelihood, and
+    so a categorical response.
 
     Examples
     --------

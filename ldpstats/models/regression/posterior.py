@@ -300,8 +300,13 @@ def _regression_check(
         return None
     if not table.is_counted:
         return None
-    points = replace(likelihood, seen=None)
-    mean = row_means(points, used.mean(axis=0)[:size])[0]
+
+    def means(theta: Array) -> Array:
+        """The law of each row's answer, given what she reported on private predictors."""
+        points = likelihood.known(theta[size:]) if matrices else likelihood
+        return row_means(replace(points, seen=None), theta[:size])[0]
+
+    mean = means(used.mean(axis=0))
     rarest = min(float((weights @ mean @ Q).min()) for Q in table.channels)
     room = rarest / (_PER_CELL * len(table.channels))  # enough reports in each cell
     code = score_groups(mean @ np.arange(mean.shape[1]), weights, int(np.clip(room, 1, _GROUPS)))
@@ -320,7 +325,7 @@ def _regression_check(
     seen, simulated = np.zeros((2, len(used)))
     for s, theta in enumerate(used):
         channels = [Q.at(theta[size:]) for Q in matrices] or table.channels
-        mean = row_means(points, theta[:size])[0]
+        mean = means(theta)
         for rows, Q, reported in zip(at, channels, counts, strict=True):
             law = mean[rows] @ Q
             law /= law.sum(axis=1, keepdims=True)

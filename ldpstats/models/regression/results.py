@@ -47,6 +47,7 @@ from ldpstats.models.regression.fitted import Devices, FittedLaw
 from ldpstats.models.regression.hypotheses import (
     Degrees,
     partial_score,
+    t_pvalues,
     t_quantile,
     wald_contrast,
 )
@@ -139,6 +140,9 @@ class RegressionResults(Coefficients):
     infinite: tuple[str, ...]
     df: float | None = None
     shares: InformationShares | None = None
+    _inflation: Array | None = (
+        None  # of variances, beside unknown parameters, by robust covariances
+    )
     n_clusters: ClassVar[None] = None
     _limits: dict[tuple[float, str], Array] = field(default_factory=dict, init=False)
     _zeros: dict[int, tuple[Profile, Probed]] = field(default_factory=dict, init=False)
@@ -175,7 +179,18 @@ class RegressionResults(Coefficients):
 
     @property
     def degrees(self) -> Degrees:
-        return self.df if self.shares is None else self.shares.degrees
+        if self.shares is None:
+            return self.df
+        return replace(self.shares, basis=self.shares.basis[self.shown]).degrees
+
+    @property
+    def _each_df(self) -> Any:
+        each = super()._each_df
+        if not self.model.unknown or np.ndim(each) == 0:
+            return each
+        # what a bound holds has none of its own
+        held = np.isnan(np.diagonal(self._estimated[1]))
+        return np.where(held, np.nanmin(each[~held]), each)
 
     @property
     def penalises(self) -> bool:
@@ -189,7 +204,7 @@ class RegressionResults(Coefficients):
             return "corrected scores have no likelihood"
         if self.model.unknown and np.isin(self.theta[self.model.bounded], (0.0, 1.0)).any():
             return ""  # profiles know bounds, and Wald does not
-        if self.cov_type != "nonrobust":
+        if self.cov_type != "nonrobust" and not self.model.unknown:
             kind = "that of the design" if self.cov_type == "design" else self.cov_type
             return f"the likelihood does not know the covariance, which is {kind}"
         if self.use_t and self.model.is_exact:
@@ -325,10 +340,14 @@ class RegressionResults(Coefficients):
             return self.wald_pvalues
         model = self.model
         each = np.array([self._at_zero(j)[1].fall ** 2 for j in self.shown])
+        if self._inflation is not None:
+            each = each / self._inflation[self.shown]
         if isinstance(model.data.outcome, Normal):  # exact for least squares
             n, p = model.nobs, len(model.data.names)
             return self._shaped(fdtrc(1, n - p, np.expm1(each / n) * (n - p)), "pvalues")
         pvalues = np.asarray(chi2_pvalue(each, 1))
+        if self.use_t:
+            pvalues = t_pvalues(np.sqrt(each), self._each_df)
         inside = model.bounded[self.shown]  # tests of parameters of devices are one-sided
         positive = self.theta[self.shown][inside] > 0.0
         pvalues[inside] = np.where(positive, pvalues[inside] / 2.0, 1.0)
@@ -372,7 +391,7 @@ class RegressionResults(Coefficients):
                 raise NotAvailable(
                     "profile: corrected scores have no likelihood: use method='wald'"
                 )
-            if method == "profile" and self.cov_type != "nonrobust":
+            if method == "profile" and self.cov_type != "nonrobust" and not self.model.unknown:
                 raise NotAvailable(
                     f"profile: the covariance is {self.cov_type}, which profiles do not know: use "
                     "'wald'"
@@ -501,26 +520,35 @@ class RegressionResults(Coefficients):
             known[index] = profile, profile.at(0.0, starts)
         return known[index]
 
-    def profiles(self, quantile: float) -> Array:
-        """Profile intervals of all that is shown, (m, 2); `quantile` is 1.96 for 95 %."""
+    def profiles(self, quantile: Any) -> Array:
+        """Profile intervals of all that is shown, (m, 2); `quantile` is 1.96 for 95 %.
+
+        Where the covariance is robust, falls are scaled to it (Kent 1982).
+        """
         model, (_, top) = self.model, self.profiled
+        if self._inflation is not None:
+            quantile = quantile * np.sqrt(self._inflation[self.shown])
+        quantile = np.broadcast_to(quantile, len(self.shown))
         drop = 0.5 * quantile**2
         if isinstance(model.data.outcome, Normal):  # exact for least squares
             df = model.nobs - len(model.data.names)
-            drop = 0.5 * model.nobs * float(np.log1p(quantile**2 / df))
+            drop = 0.5 * model.nobs * np.log1p(quantile**2 / df)
         # about the variances of the parameters, positive whatever the curvature
         scale = np.sqrt(np.abs(np.diagonal(top.hessian)))
         scale = np.where(scale > 0.0, scale, 1.0)
         size, axes = np.linalg.eigh(-top.hessian / np.outer(scale, scale))
         inverse = (axes / np.maximum(np.abs(size), 1e-6)) @ axes.T
-        steps = quantile * np.sqrt(np.diagonal(inverse) / scale**2)
-        steps = np.where(top.held, _AT_BOUND, steps)
+        steps = quantile * np.sqrt(np.diagonal(inverse) / scale**2)[self.shown]
+        steps = np.where(top.held[self.shown], _AT_BOUND, steps)
         limits = np.empty((len(self.shown), 2))
         for place, j in enumerate(self.shown):
             profile, zero = self._at_zero(j)
-            limits[place] = profile.interval(drop, float(steps[j]), zero)
+            if np.isnan(drop[place]):  # single clusters determine it
+                limits[place] = np.nan
+                continue
+            limits[place] = profile.interval(float(drop[place]), float(steps[place]), zero)
             if top.held[j] and not model.bounded[j]:  # at infinity: zero alone can be left out
-                out = zero.fall**2 > 2.0 * drop
+                out = zero.fall**2 > 2.0 * drop[place]
                 for side, end in enumerate((-np.inf, np.inf)):
                     if not out or self.theta[j] * end > 0.0:
                         limits[place, side] = end
@@ -913,7 +941,9 @@ class DeviceRegressionResults(RegressionResults):
     name"), then the unknown parameters, in [0, 1]. `bse` is nan for a parameter on the boundary,
     and given its value for the rest. `conf_int` has profiles of the joint likelihood, which end at
     the bounds of parameters; of coefficients at infinity they have no end, or only one that leaves
-    out zero. p-values of unknown parameters are one-sided, and go with the 90 % interval.
+    out zero. With robust covariances, weights and designs the fall of a profile is scaled to the
+    variance that they give the parameter. p-values of unknown parameters are one-sided, and go with
+    the 90 % interval.
     """
 
     @property

@@ -24,6 +24,7 @@ from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotIdentifie
 from ldpstats.inference.regression import MOST_CLUSTERS, design_meat
 from ldpstats.labels import midpoints
 from ldpstats.likelihood.joint import decode
+from ldpstats.likelihood.parametric import PolynomialMatrix, crossed
 from ldpstats.likelihood.predictors import (
     ParametricRegression,
     constant_column,
@@ -43,7 +44,6 @@ from ldpstats.likelihood.regression import (
     Seen,
     Separate,
     alike,
-    crossed,
     likelihoods,
     predictors_of,
 )
@@ -585,7 +585,7 @@ class Assembled:
 
 
 def assemble(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
-    """The likelihood of the data; `unknown` are parameters of the devices of the response."""
+    """The likelihood of the data; `unknown` are parameters of devices."""
     n = data.n
     scale = np.zeros(n)
     law: ReportLaw | None = None
@@ -593,13 +593,12 @@ def assemble(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
     if data.is_categorical:
         assert data.categories is not None
         k = len(data.categories)
+        matrices = [PolynomialMatrix.constant(np.eye(k), len(unknown))]
         if unknown:  # the likelihoods of the reports are not known
-            before = np.cumsum([0, *(group.mechanism.n_outputs for group in data.response)])
-            codes = [
-                group.y.astype(np.int64) + at
-                for group, at in zip(data.response, before, strict=False)
-            ]
-            seen = Seen(np.full((before[-1], k), np.nan), np.concatenate(codes))
+            if data.is_private:
+                matrices, seen = _polynomials(data.response, unknown)
+            table = np.full((sum(Q.shape[2] for Q in matrices), k), np.nan)
+            seen = Seen(table, np.asarray(seen, dtype=np.int64))
         elif data.is_private:
             listed = data.candidates.get(data.response_name)
             seen, logs = likelihoods(data.response, listed)
@@ -610,14 +609,21 @@ def assemble(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
         else:
             seen = Seen(np.eye(k), np.asarray(seen, dtype=np.int64))
             law = ReportLaw((np.eye(k),), np.zeros(n, dtype=np.int64))
-    B: Seen | None = None
-    if data.predictors:
-        each = []
-        for name, groups in data.predictors.items():
+    each = []
+    for name, groups in data.predictors.items():
+        if any(group.mechanism.unknown for group in groups):
+            several, at = _polynomials(groups, unknown)
+            each.append((PolynomialMatrix.beside(several), at))
+        else:
             reported, logs = likelihoods(groups, data.candidates.get(name))
             scale = scale + logs
-            each.append(reported)
-        B = crossed(each)
+            each.append((PolynomialMatrix.constant(reported.table.T, len(unknown)), reported.at))
+    nobody = PolynomialMatrix.constant(np.ones((1, 1)), len(unknown)), np.zeros(n, dtype=np.int64)
+    private, at = crossed(each or [nobody])
+    B: Seen | None = None
+    if data.predictors:
+        known = np.full(private.shape[:0:-1], np.nan) if unknown else private.at(np.zeros(0)).T
+        B = Seen(np.ascontiguousarray(known), at)
     counts = np.ones(n) if data.counts is None else np.asarray(data.counts, dtype=np.float64)
     weights = counts if data.weights is None else np.asarray(data.weights, dtype=np.float64)
     weights = weights * (counts.sum() / weights.sum())
@@ -634,14 +640,25 @@ def assemble(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
     )
     likelihood, kinds = distinct_rows(likelihood, law)
     if unknown:
-        from ldpstats.models.parameters import polynomial_matrix
-
-        matrices = tuple(polynomial_matrix(one.mechanism, unknown) for one in data.response)
-        likelihood = ParametricRegression(**vars(likelihood), matrices=matrices)
+        own = vars(likelihood)
+        likelihood = ParametricRegression(**own, matrices=tuple(matrices), private=private)
     if kinds is None:
         return Assembled(likelihood, np.arange(n), weights, counts, law)
     first, place = kinds
     return Assembled(likelihood, place, weights, counts, law and law.take(first))
+
+
+def _polynomials(
+    groups: Sequence[Reports], unknown: Sequence[str]
+) -> tuple[list[PolynomialMatrix], Codes]:
+    """The channels of groups of devices, and which of the reports of all of them each row has."""
+    from ldpstats.models.parameters import polynomial_matrix
+
+    matrices = [polynomial_matrix(group.mechanism, unknown) for group in groups]
+    before = np.cumsum([0, *(Q.shape[2] for Q in matrices)])
+    return matrices, np.concatenate(
+        [group.y.astype(np.int64) + at for group, at in zip(groups, before, strict=False)]
+    )
 
 
 def sandwich_meat(data: RegressionData, whole: Assembled, cov_type: str, rows: Array) -> Array:

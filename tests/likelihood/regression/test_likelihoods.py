@@ -9,6 +9,7 @@ import pytest
 from models.regression import references
 
 import ldpstats as ldp
+from ldpstats.likelihood.parametric import PolynomialMatrix, crossed
 from ldpstats.likelihood.regression import (
     Binary,
     ExpectedInformation,
@@ -24,7 +25,6 @@ from ldpstats.likelihood.regression import (
     Scaled,
     Seen,
     Separate,
-    crossed,
     likelihoods,
 )
 
@@ -133,6 +133,8 @@ def test_two_private_predictors(outcome, is_private):
         np.array(NAMES)[rng.integers(0, 2, N)], rng
     )
     second, scale = likelihoods([other])
+    tables = [(PolynomialMatrix.constant(one.table.T, 0), one.at) for one in (of.seen, second)]
+    joint, at = crossed(tables)
     z, constant = of.X[:, 1], of.constant + of.w @ scale
     designs = [
         np.column_stack([np.full((N, 4), [1, x == 1, x == 2, u]), z, u * z])
@@ -150,7 +152,7 @@ def test_two_private_predictors(outcome, is_private):
         tuple(predictors(D) for D in designs),
         seen,
         of.w,
-        crossed([of.seen, second]),
+        Seen(joint.at([]).T, at),
         Separate(Z, 5),
         float(constant),
     )

@@ -17,7 +17,7 @@ from ldpstats import (
     NotAvailable,
     NotIdentified,
 )
-from ldpstats.devices import flip, truth, unknown
+from ldpstats.devices import cohorts, flip, truth, unknown
 from ldpstats.priors import Beta, Normal
 
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.PosteriorWarning")  # few draws
@@ -158,14 +158,19 @@ def test_what_devices_leave_open_is_refused_by_name():
 def test_what_has_no_likelihood_with_unknown_parameters_is_refused():
     reports, X = survey(6, 200)
     model = ldp.PrivatizedLogit(reports, X)
-    for asked in ({"method": "em"}, {"penalty": "jeffreys"}, {"cov_type": "HC0"}):
+    for asked in ({"method": "em"}, {"penalty": "jeffreys"}, {"start_params": [0.0, 0.0]}):
         with pytest.raises(NotAvailable, match=next(iter(asked))):
             model.fit(**asked)
     with pytest.raises(NotAvailable, match="weights"):
-        ldp.PrivatizedLogit(reports, X, weights=np.ones(200)).fit()
-    table = pd.DataFrame({"ill": [0, 1] * 100, "age": X["age"]})
-    with pytest.raises(NotAvailable, match="smokes"):
-        ldp.regression("ill ~ age + smokes", table, {"smokes": reports})
+        ldp.PrivatizedLogit(reports, X, weights=np.ones(200)).fit_posterior(
+            np.random.default_rng(1)
+        )
+    table = pd.DataFrame({"days": [0, 1] * 100, "age": X["age"]})
+    with pytest.raises(NotAvailable, match=r"smokes.*cheating.*days is a number.*mechanism\.at"):
+        ldp.regression("days ~ age + smokes", table, {"smokes": reports}, model="poisson")
+    bits = ldp.KRAPPOR(("no", "yes"), epsilon=2.0).privatize(["no"] * 200, np.random.default_rng(1))
+    with pytest.raises(NotAvailable, match="bits"):
+        ldp.regression("late ~ smokes", table, {"late": bits, "smokes": reports}).fit()
     found = model.fit()
     for asked in ({"alpha": 2.0}, {"alpha": "x"}, {"method": "bootstrap"}):
         with pytest.raises(InvalidArgument):
@@ -278,6 +283,217 @@ def test_private_predictors_are_averaged_over(private):
     assert joint.value(at) == pytest.approx(plain.likelihood.value(at[:-1]))
     assert 0.0 < found.predictions(by="smokes").frame["mean"].min() < 1.0
     assert "marginal_params" in str(found.summary())
+
+
+# -- private predictors whose devices have unknown parameters --------------------------------------
+
+
+SLOPES = {"Intercept": -0.8, "smokes[T.yes]": 1.2, "age": 0.4, "cheating": 0.15}
+
+
+def asked_alike(seed, n=1200, cheating=0.15, late="known", labels=("no", "yes")):
+    """A predictor that cheaters deny, in two groups, the answers that it predicts, and a table."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(-2, 3, n).astype(float)
+    smokes = np.where(rng.random(n) < expit(0.2 + 0.4 * age), "yes", "no")
+    ill = rng.random(n) < expit(-0.8 + 1.2 * (smokes == "yes") + 0.4 * age)
+    ill = np.where(ill, labels[-1], labels[0])
+    half, made = n // 2, {"cheating": cheating}
+    smoking = [
+        FIRST.simulate(smokes[:half], rng, **made),
+        SECOND.simulate(smokes[half:], rng, **made),
+    ]
+    table = pd.DataFrame({"age": age})
+    if late == "public":
+        return {"smokes": smoking}, table.assign(ill=ill)
+    if late == "known":
+        return {"smokes": smoking, "ill": ldp.KRR(labels, 3.0).privatize(ill, rng)}, table
+    cut = n // 3  # other groups than those of the predictor
+    devices = detection(0.25, labels), detection(0.6, labels)
+    said = (ill[:cut], ill[cut:])
+    ill = [d.simulate(one, rng, **made) for d, one in zip(devices, said, strict=True)]
+    return {"smokes": smoking, "ill": ill}, table
+
+
+@pytest.mark.parametrize("late", ["known", "public", "shared"])
+@pytest.mark.parametrize("kind", ["logit", "cloglog", "multinomial", "ordered"])
+def test_derivatives_by_the_devices_of_predictors(late, kind):
+    labels = ("a", "b", "c") if kind in ("multinomial", "ordered") else ("no", "yes")
+    asked, table = asked_alike(3, 300, late=late, labels=labels)
+    if len(labels) == 3 and late == "public":
+        table["ill"] = np.resize(labels, 300)
+    drinks = np.random.default_rng(4).choice(["no", "yes"], 300)
+    asked["drinks"] = ldp.Warner(epsilon=2.0).privatize(drinks, np.random.default_rng(5))
+    model = ldp.regression("ill ~ age + smokes + drinks", table, asked, model=kind)
+    likelihood = model.likelihood
+    x = 0.4 * np.random.default_rng(6).normal(size=likelihood.size)
+    x[-1] = 0.2
+    value, score, hessian = likelihood.evaluate(x)
+    step = 1e-5 * np.eye(x.size)
+    numeric = [(likelihood.value(x + e) - likelihood.value(x - e)) / 2e-5 for e in step]
+    np.testing.assert_allclose(score, numeric, atol=1e-5)
+    bent = [(likelihood.evaluate(x + e)[1] - likelihood.evaluate(x - e)[1]) / 2e-5 for e in step]
+    np.testing.assert_allclose(hessian, bent, atol=1e-4)
+    np.testing.assert_allclose(likelihood.weights @ likelihood.score_obs(x), score, atol=1e-9)
+    values, scores = likelihood.scores_at(np.array([x, 0.9 * x]))
+    assert values[0] == pytest.approx(value)
+    np.testing.assert_allclose(scores[1], likelihood.evaluate(0.9 * x)[1], atol=1e-9)
+    # where the parameter is known it is the likelihood of known devices
+    known = {
+        name: [ldp.Reports(g.y, g.mechanism.at(cheating=0.2)) for g in groups]
+        if isinstance(groups, list)
+        else groups
+        for name, groups in asked.items()
+    }
+    plain = ldp.regression("ill ~ age + smokes + drinks", table, known, model=kind).likelihood
+    assert value == pytest.approx(plain.value(x[:-1]))
+    np.testing.assert_allclose(score[:-1], plain.evaluate(x[:-1])[1], atol=1e-8)
+
+
+def test_the_likelihood_of_a_few_people_is_a_sum_over_their_answers():
+    smokes, ill = np.array([0, 1, 1, 0, 1, 0]), np.array([1, 1, 0, 0, 0, 1])
+    asked = {
+        "smokes": [ldp.Reports(smokes[:3], FIRST), ldp.Reports(smokes[3:], SECOND)],
+        "ill": [ldp.Reports(ill[:2], FIRST), ldp.Reports(ill[2:], SECOND)],
+    }
+    age = np.array([-1.0, 0.0, 1.0, 2.0, -2.0, 0.5])
+    model = ldp.regression("ill ~ smokes + age", pd.DataFrame({"age": age}), asked)
+    beta, gamma, u = [-0.5, 1.1, 0.3], [0.2, -0.4], 0.3
+    total = 0.0
+    for i in range(6):
+        x_card, y_card = (FIRST if i < 3 else SECOND), (FIRST if i < 2 else SECOND)
+        p = 0.0
+        for x in (0, 1):
+            has = expit(gamma[0] + gamma[1] * age[i])
+            falls = expit(beta[0] + beta[1] * x + beta[2] * age[i])
+            said = x_card.matrix_at(cheating=u)[x, smokes[i]]
+            law = np.array([1.0 - falls, falls]) @ y_card.matrix_at(cheating=u)[:, ill[i]]
+            p += (has if x else 1.0 - has) * said * law
+        total += np.log(p)
+    assert model.likelihood.value(np.array([*beta, *gamma, u])) == pytest.approx(total)
+
+
+@pytest.mark.parametrize("late", ["known", "shared"])
+def test_it_is_the_log_linear_model_of_the_answers(late):
+    device = cohorts(
+        {name: CHEATS.when({"heads": "no", "tails": flip(q).when({"heads": "yes"}, truth)})
+         for name, q in (("A", 0.25), ("B", 0.6))},
+        {"A": 0.5, "B": 0.5},
+    ).mechanism(("no", "yes"))  # fmt: skip
+    rng, n = np.random.default_rng(8), 3000
+    smokes = rng.random(n) < 0.5
+    yes = np.column_stack([smokes, rng.random(n) < expit(-0.8 + 1.2 * smokes)])
+    people = pd.DataFrame(np.where(yes, "yes", "no"), columns=["smokes", "ill"]).assign(
+        w=rng.uniform(0.5, 2.0, n), school=rng.integers(0, 60, n), part=rng.choice(["n", "s"], n)
+    )
+    made = {"smokes": device, "ill": device if late == "shared" else ldp.Warner(epsilon=3.0)}
+    unknowns = {name: {"cheating": 0.15} for name in made if made[name] is device}
+    sheet = ldp.Questionnaire(made)
+    table = sheet.privatize(people, rng, parameters=unknowns)
+    for design in ({}, {"weights": "w", "strata": "part", "clusters": "school"}):
+        asked = ldp.Survey(table, sheet, **design)
+        found = asked.regression("ill ~ smokes").fit()
+        joint = asked.cells(["ill", "smokes"], ldp.cells.loglinear("ill*smokes")).fit()
+        names = ["ill[yes]", "ill[yes]:smokes[yes]", "cheating"]
+        for ours, theirs in ((found.params, joint.params), (found.bse, joint.bse)):
+            np.testing.assert_allclose(ours, theirs[names], atol=1e-6)
+        np.testing.assert_allclose(found.conf_int(), joint.conf_int().loc[names], atol=2e-3)
+        assert found.cov_type == ("design" if design else "nonrobust")
+        text = " ".join(str(found.summary()).split())
+        assert ("scaled to the sandwich" in text) == bool(design)
+
+
+def test_the_truth_is_predicted_by_predictors_of_unknown_devices():
+    asked, table = asked_alike(9, 6000)
+    model = ldp.regression("ill ~ smokes + age", table, asked)
+    found = model.fit()
+    assert list(found.index) == list(SLOPES)
+    assert np.all(np.abs(found.params - pd.Series(SLOPES)) < 3.5 * found.bse)
+    u = found.parameters["cheating"]
+    known = {
+        "ill": asked["ill"],
+        "smokes": [ldp.Reports(g.y, g.mechanism.at(cheating=u)) for g in asked["smokes"]],
+    }
+    given = ldp.regression("ill ~ smokes + age", table, known).fit()
+    np.testing.assert_allclose(found.coefficients, given.params, atol=1e-6)
+    assert found.llf == pytest.approx(given.llf, abs=1e-6)
+    assert np.all(found.bse[:2] > 1.02 * given.bse[:2])  # who knows the parameter knows more
+    mean, other = (one.predictions(by="smokes").frame for one in (found, given))
+    np.testing.assert_allclose(mean["mean"], other["mean"], atol=1e-6)
+    assert np.all(mean["se"] > other["se"])
+    np.testing.assert_allclose(found.get_margeff().margeff, given.get_margeff().margeff, atol=1e-6)
+    assert found.goodness_of_fit().pvalue > 0.001
+    again = type(found).from_json(found.to_json())
+    assert str(again.summary()) == str(found.summary())
+    rows = pd.DataFrame({"age": [0.0, 1.0], "smokes": ["no", "yes"]})
+    np.testing.assert_array_equal(again.predict(rows), found.predict(rows))
+    HC0 = model.fit("mle", cov_type="HC0")
+    own = {"groups": np.arange(6000), "use_correction": False}
+    np.testing.assert_allclose(HC0.bse, model.fit(cov_type="cluster", cov_kwds=own).bse)
+    np.testing.assert_allclose(HC0.bse, found.bse, rtol=0.1)
+    reduced = model.fit(cov_type="cluster", cov_kwds={"groups": np.arange(6000) % 40})
+    assert np.all((reduced.df_inference > 20.0) & (reduced.df_inference < 40.0))
+    width = np.diff(reduced.conf_int()).ravel()
+    np.testing.assert_allclose(width, np.diff(reduced.conf_int(method="wald")).ravel(), rtol=0.1)
+
+
+def test_robust_intervals_of_what_is_on_a_bound():
+    fits = (ldp.regression("ill ~ smokes", *asked_alike(s, 500, 0.0)[::-1]) for s in range(20))
+    model = next(one for one in fits if one.fit().on_boundary)
+    for how in ({"cov_type": "HC0"}, {"cov_type": "cluster",
+                                      "cov_kwds": {"groups": np.arange(500) % 30}}):  # fmt: skip
+        found, plain = model.fit(**how), model.fit()
+        ends, usual = found.conf_int(), plain.conf_int()
+        assert ends.loc["cheating", "lower"] == 0.0
+        np.testing.assert_allclose(ends, usual, atol=0.6)
+        assert found.pvalues["cheating"] == 1.0 and np.isnan(found.bse["cheating"])
+        assert "scaled to the sandwich" in " ".join(str(found.summary()).split())
+
+
+def test_devices_of_predictors_that_leave_something_open_are_named():
+    asked, table = asked_alike(10, 800, late="public")
+    alone = {"smokes": asked["smokes"][:1]}
+    with pytest.raises(NotIdentified, match="cheating"):
+        ldp.regression("ill ~ smokes", table[:400], alone).fit()
+    with pytest.warns(LDPWarning, match="only the shape of the regression"):
+        ldp.regression("ill ~ smokes + age", table[:400], alone).fit()
+    # a parameter of both devices is known from the response's groups
+    both, table = asked_alike(11, 800, late="shared")
+    half = ldp.Reports(np.concatenate([g.y for g in both["smokes"]]), FIRST)
+    found = ldp.regression("ill ~ smokes", table, both | {"smokes": half}).fit()
+    assert list(found.index) == ["Intercept", "smokes[T.yes]", "cheating"]
+
+
+@pytest.mark.slow
+def test_intervals_beside_predictors_of_unknown_devices_cover(replications):
+    R = replications(400, 10)
+
+    def one(r):
+        asked, table = asked_alike([r, 9], 8000)
+        found = ldp.regression("ill ~ smokes + age", table, asked).fit()
+        honest = [ldp.Reports(g.y, g.mechanism.at(cheating=0)) for g in asked["smokes"]]
+        naive = ldp.regression("ill ~ smokes + age", table, asked | {"smokes": honest}).fit()
+        return {
+            "profile": found.conf_int(),
+            "wald": found.conf_int(method="wald"),
+            "naive": naive.conf_int(method="wald"),
+        }
+
+    said, truth_ = simulate.repeat(R, one), np.array([*SLOPES.values()])
+    for how in ("profile", "wald"):
+        assert simulate.near(simulate.coverage(said[how], truth_), 0.95, R)
+    # the control takes nobody to cheat
+    assert not simulate.near(simulate.coverage(said["naive"], truth_[:3]), 0.95, R)
+
+
+@pytest.mark.slow
+def test_predictors_of_unknown_devices_have_posteriors():
+    model = ldp.regression("ill ~ smokes + age", *asked_alike(12, 8000)[::-1])
+    found, fitted = model.fit_posterior(np.random.default_rng(1), draws=320), model.fit()
+    assert list(found.terms) == list(SLOPES)
+    assert np.all(np.abs(found.params - fitted.params) < found.bse)
+    np.testing.assert_allclose(found.bse, fitted.bse, rtol=0.3)
+    assert found.replicated.pvalue > 0.001
 
 
 def test_separated_answers_have_estimates_at_infinity():
