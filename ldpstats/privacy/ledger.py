@@ -611,9 +611,10 @@ def _spending_of(
         return Spending(question, epsilon, wave, "", reports, None, permanent, lifetime)
     epsilon, lifetime = mechanism._spent(), np.inf
     if permanent is not None:
-        steps = isinstance(mechanism, CustomMechanism) and mechanism.steps is not None
-        keeps = steps or isinstance(mechanism, _KEEPING)
-        lifetime = mechanism.lifetime_epsilon if keeps else epsilon
+        made_by: Any = mechanism
+        steps = isinstance(made_by, CustomMechanism) and made_by.steps is not None
+        keeps = steps or isinstance(made_by, _KEEPING)
+        lifetime = made_by.lifetime_epsilon if keeps else epsilon
     labels = mechanism.sensitive if isinstance(mechanism, Mechanism) else None
     return Spending(
         question,
