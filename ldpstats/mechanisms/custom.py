@@ -255,7 +255,12 @@ class Enumerated(Mechanism):
         1, 0  0.166  0.044  0.624  0.166
         1, 1  0.105  0.105  0.105  0.685
         """
-        return Panel.of([self] * waves if isinstance(waves, int) else waves)
+        if isinstance(waves, int | np.integer):
+            number = positive_integer("waves", waves, 2)
+            if number > _MOST_WAVES:
+                raise InvalidArgument("waves", waves, f"must be at most {_MOST_WAVES}")
+            return Panel.of([self] * number)
+        return Panel.of(waves)
 
     def __rshift__(self, other: object) -> CustomMechanism:
         """The mechanism whose report is processed, or privatised once more: ``Q R``.
@@ -784,6 +789,7 @@ def product(questions: Mapping[str, Any]) -> Product:
 
 
 _MOST_ENTRIES = 1 << 26  # of a joint law
+_MOST_WAVES = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -839,11 +845,16 @@ class Panel(Product):
         InvalidArgument
             For reports of other mechanisms, or of different numbers of respondents.
         """
-        y = np.zeros(len(waves[0]), dtype=np.int64)
-        for (name, part), wave in zip(self.questions.items(), waves, strict=True):
-            if wave.mechanism != part or len(wave) != len(y):
-                raise InvalidArgument(name, wave, f"must be {len(y)} Reports of {part}")
-            y = y * part.n_outputs + wave.y
+        given = listed("waves", waves, "must be a list of Reports, one a wave")
+        if len(given) != len(self._parts):
+            raise InvalidArgument("waves", len(given), f"must be {len(self._parts)} Reports")
+        y: Any = 0
+        for part, wave in zip(self._parts, given, strict=True):
+            fits = isinstance(wave, Reports) and wave.mechanism == part
+            if not fits or np.size(y) not in (1, len(wave)):
+                remedy = f"must be Reports of {part}, of as many respondents as in other waves"
+                raise InvalidArgument("waves", wave, remedy)
+            y = y * part.n_outputs + wave.y.astype(np.int64)
         return Reports(y, self)
 
     def epsilon_of(self, answers: int) -> float:
