@@ -77,6 +77,7 @@ MECHANISMS = {
     ),
     "repeated": ldp.repeated(ldp.KRR(("a", "b", "c"), 0.5), ldp.KRR(("c", "b", "a"), 1.0)),
     "product": ldp.product({"job": ldp.KRR((1, 2, 3), 0.7), "late": ldp.Mangat(p=0.6)}),
+    "panel": (ldp.KRR((1, 2), 1.0) >> ldp.KRR((1, 2), 1.5)).joint_law(2),
     "product-wide": ldp.product(
         {
             "a": ldp.KRR(2, 1.0) >> {0: "u", 1: "v"},

@@ -28,6 +28,7 @@ from ldpstats.arguments import (
     real_number,
     whole_below,
 )
+from ldpstats.channels.certificates import Audit
 from ldpstats.channels.structured import Channel, Dense, Kronecker, Uniformised
 from ldpstats.clients.device import check_table, texts
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
@@ -254,7 +255,12 @@ class Enumerated(Mechanism):
         1, 0  0.166  0.044  0.624  0.166
         1, 1  0.105  0.105  0.105  0.685
         """
-        return Panel.of([self] * waves if isinstance(waves, int) else waves)
+        if isinstance(waves, int | np.integer):
+            number = positive_integer("waves", waves, 2)
+            if number > _MOST_WAVES:
+                raise InvalidArgument("waves", waves, f"must be at most {_MOST_WAVES}")
+            return Panel.of([self] * number)
+        return Panel.of(waves)
 
     def __rshift__(self, other: object) -> CustomMechanism:
         """The mechanism whose report is processed, or privatised once more: ``Q R``.
@@ -442,6 +448,24 @@ class CustomMechanism(Enumerated):
     @property
     def epsilon(self) -> float:  # type: ignore[override]
         return self._channel_epsilon()
+
+    @property
+    def lifetime_epsilon(self) -> float:
+        """Privacy of any number of reports of one answer by a device that keeps the first of steps.
+
+        In nats; infinite if there are none.
+        """
+        if self.steps is None:
+            return float("inf")
+        first = Dense(self.steps[0])
+        if self.sensitive is None:
+            return first.epsilon()
+        return first.protected_epsilon(sensitive_codes(self.sensitive, self.categories))
+
+    def audit(self) -> Audit:
+        """As of every mechanism; `Audit.lifetime` is `lifetime_epsilon` where there are steps."""
+        lifetime = None if self.steps is None else self.lifetime_epsilon
+        return replace(super().audit(), lifetime=lifetime)
 
     def _sampler_epsilon(self) -> float:
         if self.sensitive is None:
@@ -765,6 +789,7 @@ def product(questions: Mapping[str, Any]) -> Product:
 
 
 _MOST_ENTRIES = 1 << 26  # of a joint law
+_MOST_WAVES = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -820,11 +845,16 @@ class Panel(Product):
         InvalidArgument
             For reports of other mechanisms, or of different numbers of respondents.
         """
-        y = np.zeros(len(waves[0]), dtype=np.int64)
-        for (name, part), wave in zip(self.questions.items(), waves, strict=True):
-            if wave.mechanism != part or len(wave) != len(y):
-                raise InvalidArgument(name, wave, f"must be {len(y)} Reports of {part}")
-            y = y * part.n_outputs + wave.y
+        given = listed("waves", waves, "must be a list of Reports, one a wave")
+        if len(given) != len(self._parts):
+            raise InvalidArgument("waves", len(given), f"must be {len(self._parts)} Reports")
+        y: Any = 0
+        for part, wave in zip(self._parts, given, strict=True):
+            fits = isinstance(wave, Reports) and wave.mechanism == part
+            if not fits or np.size(y) not in (1, len(wave)):
+                remedy = f"must be Reports of {part}, of as many respondents as in other waves"
+                raise InvalidArgument("waves", wave, remedy)
+            y = y * part.n_outputs + wave.y.astype(np.int64)
         return Reports(y, self)
 
     def epsilon_of(self, answers: int) -> float:

@@ -41,6 +41,7 @@ from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.documents import number_to_json
 from ldpstats.errors import BudgetSpent, InvalidArgument, NotAvailable, shorten
 from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.custom import CustomMechanism
 from ldpstats.mechanisms.pum import PUM
 from ldpstats.mechanisms.rappor import RAPPOR, BooleanRAPPOR
 from ldpstats.models.layout import one_line
@@ -258,7 +259,8 @@ class Ledger(Specified):
         permanent : str, optional
             A name for the permanent answer that the reports repeat, such as "first address". It
             must not say what the answer is. Under the same name, question and mechanism it is paid
-            for once: a lifetime of `RAPPOR`, or one report of another mechanism.
+            for once: a lifetime of `RAPPOR` and of ``first >> second``, whose first step the device
+            keeps; or one report of another mechanism, which is sent again.
 
         Returns
         -------
@@ -609,7 +611,10 @@ def _spending_of(
         return Spending(question, epsilon, wave, "", reports, None, permanent, lifetime)
     epsilon, lifetime = mechanism._spent(), np.inf
     if permanent is not None:
-        lifetime = mechanism.lifetime_epsilon if isinstance(mechanism, _KEEPING) else epsilon
+        made_by: Any = mechanism
+        steps = isinstance(made_by, CustomMechanism) and made_by.steps is not None
+        keeps = steps or isinstance(made_by, _KEEPING)
+        lifetime = made_by.lifetime_epsilon if keeps else epsilon
     labels = mechanism.sensitive if isinstance(mechanism, Mechanism) else None
     return Spending(
         question,

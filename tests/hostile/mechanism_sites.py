@@ -227,6 +227,13 @@ def mechanism_sites(e: Examples) -> Iterator[Site]:
     both = ldp.product(questions["questions"])
     people = pd.DataFrame({"job": ["nurse", "driver"], "late": ["no", "yes"]})
     reports = both.privatize(people, rng())
+    kept = ldp.KRR(2, 1.0) >> ldp.KRR(2, 1.0)
+    yield Site("Mechanism.joint_law", kept.joint_law, {"waves": 2})
+    yield Site("Panel.of", ldp.mechanisms.Panel.of, {"mechanisms": [kept, kept]})
+    panel = kept.joint_law(2)
+    yield Site("Panel.epsilon_of", panel.epsilon_of, {"answers": 1})
+    waves = [ldp.Reports([0, 1], kept), ldp.Reports([1, 1], kept)]
+    yield Site("Panel.join", panel.join, {"waves": waves})
     yield Site("Product.privatize", both.privatize, {"values": people, "rng": RNG})
     yield Site("Product.split", both.split, {"reports": reports})
     for name, made in (

@@ -319,3 +319,20 @@ def test_a_ledger_prints_its_entries_on_narrow_lines():
         ledger = ledger.spend("ill", 0.01, str(year))
     assert str(ledger).splitlines()[-1] == "and 13 more entries; table() has all"
     assert str(Ledger()) == repr(Ledger())
+
+
+def test_reports_of_a_kept_first_step_cost_its_epsilon():
+    """Of any number; those of few waves are exact, and approach it."""
+    first, second = ldp.KRR(3, epsilon=1.0), ldp.KRR(3, epsilon=2.0)
+    both = first >> second
+    assert both.lifetime_epsilon == both.audit().lifetime == pytest.approx(1.0)
+    waves = [both.epsilon, *(both.joint_law(T).epsilon_of(1) for T in (2, 3, 4))]
+    assert np.all(np.diff([*waves, 1.0]) > 0.0)
+    spent = Ledger()
+    for year in range(2020, 2030):
+        spent.spend("job", both, str(year), permanent="first job")
+    assert spent.total == pytest.approx(1.0)
+    assert spent.spend("job", both, permanent="second job").total == pytest.approx(
+        1.0 + both.epsilon
+    )
+    assert np.isinf(ldp.CustomMechanism(both.Q).lifetime_epsilon)

@@ -235,6 +235,30 @@ def test_the_likelihood_of_gapped_histories_is_the_sum_over_all_answers(how: Any
         assert results.params["P(yes | state 1)"] <= results.params["P(yes | state 2)"]
 
 
+@pytest.mark.parametrize("how", [{}, {"latent": 2, "stationary": True}], ids=str)
+def test_waves_of_devices_that_keep_their_response_are_sums_over_it(how: Any) -> None:
+    rng, n = np.random.default_rng(9), 400
+    x = chain(n, np.array([[0.85, 0.15], [0.2, 0.8]]), 3, rng, np.array([0.6, 0.4]))
+    first, second = ldp.KRR(YES, epsilon=2.5), ldp.KRR(YES, epsilon=3.0)
+    P, Q = (made_by.matrix().to_numpy() for made_by in (first, second))
+    kept = (rng.random((n, 2)) < P[:, 1]).astype(int)  # one to each answer
+    y = (rng.random((n, 3)) < Q[kept[np.arange(n)[:, None], x], 1]).astype(int)
+    there = rng.random((n, 3)) < 0.8
+    made_by = first >> second
+    data = {f"w{t + 1}": (ldp.Reports(y[there[:, t], t], made_by), there[:, t]) for t in range(3)}
+    results = ldp.CellModel(data, cells.markov(**how), memoised=True).fit(
+        n_starts=2, unidentified="keep"
+    )
+    likelihood = np.zeros((n, 8))
+    every = list(product((0, 1), repeat=3))
+    for b in product((0, 1), repeat=2):
+        for i, path in enumerate(every):
+            seen = [np.where(there[:, t], Q[b[path[t]], y[:, t]], 1.0) for t in range(3)]
+            likelihood[:, i] += P[0, b[0]] * P[1, b[1]] * np.prod(seen, axis=0)
+    p = [cell(results.params, path, 1, "latent" in how, False) for path in every]
+    assert results.llf == pytest.approx(float(np.log(likelihood @ p).sum()), abs=1e-8)
+
+
 # -- Covariates ------------------------------------------------------------------------------------
 
 

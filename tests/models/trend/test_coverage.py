@@ -107,11 +107,11 @@ def check(name: str, R: int) -> None:
     each, every = coverage(found["each"], p).mean(), together(found["all"], p)
     smooth = coverage(found["smooth"], p).mean()
     sizes = [size(found[test]) for test in ("no change", "trend", "change point")]
-    print(name, each, every, smooth, sizes, together(found["each"], p), size(found["one time"]))
-    assert 0.935 < each < 0.965
+    assert at_least(each, 0.935, R * T, 3.0)
+    assert at_most(each, 0.965, R * T)
     assert at_least(every, 0.94, R, 3.0)
     assert at_most(every, 0.97, R)
-    assert smooth > 0.935
+    assert at_least(smooth, 0.935, R * T, 3.0)
     assert near(sizes, 0.05, R)
     # intervals of each wave do not hold together, and a search needs a law of its own
     assert together(found["each"], p) < 0.9
@@ -122,15 +122,21 @@ def test_intervals_and_tests_keep_their_level():
     check("k-RR, few waves", 120)
 
 
+# In 1,000 surveys of each setting, in the order above (standard error .007):
+# intervals of a wave hold in .957, .956, .957, .950, those of all waves in .943, .950, .962, .943,
+# bands in .944, .990, .979, .950; tests of no change reject in .056, .056, .049, .045,
+# of no slope in .050, .049, .059, .054, of no jump in .058, .052, .049, .044.
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
 def test_intervals_and_tests_keep_their_level_in_many_surveys(name, replications):
-    check(name, replications(1000))
+    check(name, replications(1000, 100))
 
 
 @pytest.mark.slow
 def test_waves_of_the_same_persons_are_not_tested_as_if_these_were_new(replications):
-    R, rng = replications(1000), np.random.default_rng(3)
+    R, rng = replications(1000, 100), np.random.default_rng(3)
     P = truth(5, 3, False)
     for clusters, promise in (("who", near), (None, None)):
         draw = panel(500, clusters)
