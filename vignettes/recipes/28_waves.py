@@ -8,7 +8,7 @@ and reported it in both years with a little fresh noise. How many changed their 
 
 # %%
 # Two waves of 8,000 people are drawn. Each device randomises an answer by ``step``, keeps the
-# result, and randomises that once more for every report. 500 people are in one wave only.
+# result, and randomises that once more for every report.
 
 import numpy as np
 import pandas as pd
@@ -27,8 +27,9 @@ for truth in (smokes, later):
     tables.append(pd.DataFrame({"smokes": report, "person": range(n)}))
 
 # %%
-# The mechanism is ``step >> step``, and ``memoised=True`` says that devices kept the first. Persons
-# in one wave only count for that wave with ``partial=True``.
+# The mechanism is ``step >> step``, and ``memoised=True`` says that devices kept the result of the
+# first step. 500 people are in the first wave only, and 500 in the second: with ``partial=True``
+# they count for their wave.
 
 sheet = ldp.Questionnaire({"smokes": step >> step})
 first, second = ldp.Survey(tables[0][:7_500], sheet), ldp.Survey(tables[1][500:], sheet)
