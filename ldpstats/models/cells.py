@@ -133,7 +133,7 @@ class CellData:
 
     `n`, (N,), is how many respondents a row stands for, `w` the sum of their sampling weights;
     `sample` the cells of the design that they are of, `inside` which of them are rows, and `facts`
-    its words. `public` has the columns of covariates.
+    its words. `public` has the columns of covariates, `origins` the questions that waves are of.
     """
 
     rows: Sequence[Sequence[Part]]
@@ -143,6 +143,7 @@ class CellData:
     inside: Array | None = None
     facts: SampleFacts | None = None
     public: Any = None
+    origins: Sequence[str] = ()
 
 
 def _cell_data(data: Any, covariates: Any) -> CellData:
@@ -196,7 +197,7 @@ def _named(names: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]
 
 
 def _waves(
-    rows: Sequence[Sequence[Part]], names: Sequence[str], candidates: Mapping[str, Any], keep: Any
+    data: CellData, names: Sequence[str], candidates: Mapping[str, Any], keep: Any
 ) -> tuple[list[Sequence[Part]], tuple[tuple[int, ...], ...], list[float]]:
     """Questions by devices that keep their response to each answer, as labels; which are waves.
 
@@ -205,7 +206,8 @@ def _waves(
     Two reports of a person that may come from one permanent response are refused unless it is said
     whether they do.
     """
-    made, by_device, epsilon = [*rows], dict[str, list[int]](), list[float]()
+    rows, origins = data.rows, data.origins
+    made, by_device, epsilon = [*rows], dict[Any, list[int]](), list[float]()
     if keep is None:
         for (v, one), (w, other) in combinations(enumerate(rows), 2):
             for (first, a), (second, b) in product(one, other):
@@ -215,15 +217,18 @@ def _waves(
                     called = [names[v], names[w]]
                     refuse_shared([joint], called, None, "a joint model")
     elif boolean("memoised", keep):
-        for j, parts in enumerate(rows):
-            if None not in (devices := {part.mechanism.permanent for part, _ in parts}):
-                by_device.setdefault(" ".join(sorted(map(str, devices))), []).append(j)
+        several = len(set(origins)) < len(origins)  # waves of more than one question, perhaps
+        for j, own in enumerate(rows):
+            devices = frozenset(part.mechanism.permanent for part, _ in own)
+            if None not in devices:
+                of = origins[j] if several else ""
+                by_device.setdefault((devices, of), []).append(j)
     waves = tuple(tuple(places) for places in by_device.values() if len(places) > 1)
     for places in waves:
         if places[-1] - places[0] >= len(places):
-            own = [names[j] for j in places]
+            called = [names[j] for j in places]
             remedy = "must have the waves of one device one after the other, in order"
-            raise InvalidArgument("names", own, remedy)
+            raise InvalidArgument("names", called, remedy)
         combined = product(*([part.mechanism for part, _ in rows[j]] for j in places))
         listed = candidates.get(names[places[0]])
         epsilon.append(max(some[0].joint_epsilon(some, listed) for some in combined))
@@ -450,7 +455,7 @@ class CellModel:
         if others := sorted(set(map(str, lists)) - set(self.names)):
             remedy = f"are of no question: they are {', '.join(self.names)}"
             raise InvalidArgument("candidates", others, remedy)
-        rows, self._waves, self._together = _waves(got.rows, self.names, lists, memoised)
+        rows, self._waves, self._together = _waves(got, self.names, lists, memoised)
         self.mechanisms = tuple(tuple(part.mechanism for part, _ in own) for own in rows)
         unknown, inside = self._unknown, {j for places in self._waves for j in places}
         self.parameters = {name: str(text) for name, text in (parameters or {}).items()}

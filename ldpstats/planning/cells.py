@@ -90,7 +90,8 @@ class CellPlan:
 
     Notes
     -----
-    `table` is the expected law and `theta` has its coordinates. `exact` says whether all joint
+    Devices are taken to draw every report afresh, as those that keep a response to each answer do
+    not. `table` is the expected law and `theta` has its coordinates. `exact` says whether all joint
     reports are listed, up to a million; else the information is the mean over 131,072 respondents,
     drawn from a fixed generator. Effects may be determined where some parameters are not, as of two
     classes with ``ask=2``: such models are fitted with ``unidentified="keep"``.

@@ -660,7 +660,8 @@ def cell_data(
         facts = sample_facts(replace(weighed, inside=used), design)
     columns = {name: cells.unasked(name).plain()[rows] for name in beside}
     public = pd.DataFrame(columns) if beside else None
-    return CellData(parts, n, w, sample, inside, facts, public)
+    origins = [held.origin(name) for name in names]
+    return CellData(parts, n, w, sample, inside, facts, public, origins)
 
 
 def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:

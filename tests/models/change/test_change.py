@@ -624,6 +624,11 @@ def test_a_survey_changes_by_groups_and_with_persons_in_one_wave():
     assert every.nobs == 150
     model = both.cells(["ill_1", "ill_2"], ldp.cells.saturated(), memoised=True)
     assert model.fit().nobs == 120
+    asked = ["ill_1", "ill_2", "late_1", "late_2"]  # two questions, each with responses of its own
+    four = both.cells(asked, ldp.cells.saturated(), memoised=True).fit()
+    assert four.epsilon == pytest.approx(2.0 * TWICE.joint_law(2).epsilon)
+    with pytest.raises(ldp.InvalidArgument, match="one after the other"):
+        both.cells(sorted(asked, key=lambda name: name[-1]), ldp.cells.saturated(), memoised=True)
     weighted = waves[0].matched(waves[1], "who", weights="w_1")
     margins = weighted.change("ill_1", "ill_2", memoised=True).differences()["estimate"]
     assert margins.to_numpy() == pytest.approx(found.linear_params.to_numpy(), abs=1e-9)
