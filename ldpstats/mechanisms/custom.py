@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from itertools import product as combinations
 from types import MappingProxyType
-from typing import Any, ClassVar, NoReturn, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -797,7 +797,8 @@ class Panel(Product):
     """The reports of several waves as one, see `Mechanism.joint_law`.
 
     A category is a path of answers, a report one of reports, both joined by ", ": ``"no, yes"``.
-    `split` has the reports of each wave. Clients are those of the waves.
+    `split` has the reports of each wave. Its client reports a whole path at once; in the field each
+    wave is reported by the client of its mechanism.
 
     Parameters
     ----------
@@ -904,28 +905,10 @@ class Panel(Product):
         Q = np.exp(log_law).T
         return Dense(Q / Q.sum(axis=1, keepdims=True))
 
-    def sample(self, codes: Array, words: Words) -> Array:
-        y = np.zeros(np.shape(codes), dtype=np.int64)
-        answers = np.unravel_index(np.asarray(codes), [part.k for part in self._parts])
-        drawn: list[tuple[str | None, Array, Array]] = []  # what was kept of which answers
-        for part, x in zip(self._parts, answers, strict=True):
-            if part.steps is None:
-                own = part.sample(x, words)
-            else:
-                first, second = map(samplers.integer_rows, part.steps)
-                kept = samplers.sample_rows(x, first, words)
-                for name, before, response in drawn:
-                    kept = np.where((before == x) & (name == part.permanent), response, kept)
-                drawn.append((part.permanent, x, kept))
-                own = samplers.sample_rows(kept, second, words)
-            y = y * part.n_outputs + own
-        return y
-
-    def _draw_document(self) -> NoReturn:
-        raise NotAvailable(f"{self} has no client: each wave is reported by that of its mechanism")
-
-    def _sampler_epsilon(self) -> float:
-        return self.epsilon
+    # its rows are drawn as a whole, not wave by wave as those of a product
+    sample = Enumerated.sample
+    _draw_document = Enumerated._draw_document
+    _sampler_epsilon = Enumerated._sampler_epsilon
 
 
 # -- What happens to a report after it is made: labels in, probabilities of new labels out --------

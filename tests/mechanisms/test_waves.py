@@ -157,8 +157,6 @@ def test_what_cannot_be_is_refused():
         kept.joint_law([kept, ldp.KRR(3, 1.0)])
     with pytest.raises(ldp.NotAvailable, match="cannot be listed"):
         ldp.KRAPPOR(3, 1.0).joint_law(2)
-    with pytest.raises(ldp.NotAvailable, match="no client"):
-        kept.joint_law(2).client_document()
     named = ldp.CustomMechanism(kept.Q, permanent="mine")
     with pytest.raises(ldp.NotAvailable, match="first >> second"):
         named.joint_law(2)
