@@ -172,7 +172,7 @@ def load():
 def check(R=40, seed=2):
     """Surveys with other random numbers agree with what is stored; the controls do not."""
     worst, control = 0.0, np.inf
-    for setting in ("two answers, turnover .10", "five waves, a chain"):
+    for setting in ("two answers, turnover .10", "three answers"):
         before = load().query("setting == @setting").groupby("of").mean(numeric_only=True)
         again = run(setting, R, seed).groupby("of").mean(numeric_only=True)
         error = np.sqrt(ALPHA * (1 - ALPHA) * (1 / R + 1 / before["surveys"]))

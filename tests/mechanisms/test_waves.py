@@ -98,7 +98,7 @@ def test_bits_that_answers_own_have_the_law_of_their_labels():
 def test_clients_of_rappor_have_the_joint_law(T):
     """Some thousand devices that keep a secret, chi-square at .001; not that of fresh noise."""
     rappor, rng = ldp.BooleanRAPPOR(f=0.3, p=0.2, q=0.9), np.random.default_rng(3)
-    panel, n = rappor.joint_law(T), 12_000 // T
+    panel, n = rappor.joint_law(T), 8_000 // T
     for path in ([True] * T, [False] + [True] * (T - 1)):
         own = np.zeros(2**T)
         for _ in range(n // 4):
