@@ -257,7 +257,7 @@ class Mechanism(Instrument[Client, Collector]):
         """The law of the reports of several waves, where reports are labels: see `Enumerated`."""
         raise NotAvailable(f"reports of {self} cannot be listed: use those of as_labels()")
 
-    def joint_epsilon(self, waves: int | Sequence[Mechanism] = 2, candidates: Any = None) -> float:
+    def joint_epsilon(self, waves: int | Sequence[Mechanism], candidates: Any = None) -> float:
         """Epsilon of the reports of several waves together, of devices that keep their responses.
 
         That of the worst pair of paths, in nats, from the law of all reports. Whether an answer

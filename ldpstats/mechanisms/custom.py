@@ -846,7 +846,8 @@ class Panel(Product):
         given = listed("waves", waves, "must be a list of Reports, one a wave")
         if len(given) != len(self._parts):
             raise InvalidArgument("waves", len(given), f"must be {len(self._parts)} Reports")
-        y, first = np.int64(0), given[0]
+        y: Any = 0
+        first = given[0]
         for part, wave in zip(self._parts, given, strict=True):
             if not isinstance(wave, Reports) or wave.mechanism != part:
                 raise InvalidArgument("waves", wave, f"must be Reports of {part}")
@@ -882,26 +883,24 @@ class Panel(Product):
         for t, part in enumerate(parts):
             kept = t if part.permanent is None else part.permanent
             by_device.setdefault(kept, []).append(t)
+        # of a device of one step this is all that it draws
+        steps = [part.steps or (part.channel().matrix(), np.eye(part.n_outputs)) for part in parts]
+
+        def same(some: Sequence[int]) -> Array:
+            law = reduce(np.multiply, [steps[t][1][:, y[t]] for t in some]).T @ steps[some[0]][0].T
+            with np.errstate(divide="ignore"):
+                return np.asarray(np.log(law))
+
         log_law: Any = 0.0
         for own in by_device.values():
-            known = [parts[t].steps for t in own]
-            first = known[0] and known[0][0]
-            alike = [steps and np.array_equal(steps[0], first) for steps in known]
-            if len(own) > 1 and not all(alike):
+            first = steps[own[0]][0]
+            if len(own) > 1 and not all(
+                parts[t].steps and np.array_equal(steps[t][0], first) for t in own
+            ):
                 raise NotAvailable(
                     f"the law of several reports of {parts[own[0]]} that rest on one kept response "
                     "is not known: make the mechanisms as first >> second, with one first step"
                 )
-
-            def same(some: Sequence[int]) -> Array:
-                if parts[some[0]].steps is None:
-                    law = parts[some[0]].channel().matrix()[:, y[some[0]]].T
-                else:
-                    of_kept = [parts[t].steps[1][:, y[t]] for t in some]
-                    law = reduce(np.multiply, of_kept).T @ parts[some[0]].steps[0].T
-                with np.errstate(divide="ignore"):
-                    return np.asarray(np.log(law))
-
             log_law = log_law + of_paths(same, tuple(own), len(parts), k)
         Q = np.exp(log_law).T
         return Dense(Q / Q.sum(axis=1, keepdims=True))

@@ -349,7 +349,7 @@ class RAPPOR(TwoResponses, HashedBits):
         np.put_along_axis(owned, cells.astype(np.int64), True, axis=1)
         return np.asarray(owned[:, :-1])
 
-    def joint_epsilon(self, waves: int | Sequence[Mechanism] = 2, candidates: Any = None) -> float:
+    def joint_epsilon(self, waves: int | Sequence[Mechanism], candidates: Any = None) -> float:
         made, law = self._waves(waves), (self.filter_digest, self.f)
         if not made or any(not isinstance(one, RAPPOR) or law != (one.filter_digest, one.f)
                            for one in made):  # fmt: skip
