@@ -351,8 +351,8 @@ class RAPPOR(TwoResponses, HashedBits):
 
     def joint_epsilon(self, waves: int | Sequence[Mechanism], candidates: Any = None) -> float:
         made, law = self._waves(waves), (self.filter_digest, self.f)
-        if not made or any(not isinstance(one, RAPPOR) or law != (one.filter_digest, one.f)
-                           for one in made):  # fmt: skip
+        laws = {(one.filter_digest, one.f) if isinstance(one, RAPPOR) else None for one in made}
+        if laws != {law}:
             remedy = f"must be waves of RAPPOR with the filters and the f of {self}"
             raise InvalidArgument("waves", waves, remedy)
         T, k = len(made), len(self.labels(candidates))

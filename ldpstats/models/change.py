@@ -180,10 +180,7 @@ def change(
     if boolean("partial", partial):
         alone = _alone(parts)
         if not counts.nobs:
-            remedy = (
-                "needs persons with both reports, and nobody has both: fit each wave alone, or "
-            )
-            remedy += "compare them by GroupedModel"
+            remedy = "needs persons with both reports, and nobody has both: fit each wave alone"
             raise InvalidArgument("partial", True, remedy)
         known = [replace(part, n_missing=counts.n_missing - sum(map(len, alone)))
                  for part in counts.reports]  # fmt: skip

@@ -135,7 +135,8 @@ class TrendResults(ByGroup, Results):
         waves : GroupedResults or WeightedResults
             Frequencies by one column, whose labels are times as `Survey.trend` reads them.
         order : list, optional
-            The labels of all waves in their order, where they are no times.
+            The labels of all waves in their order, which is that of `waves`, where they are no
+            times.
 
         Examples
         --------
@@ -676,11 +677,10 @@ def _times(name: str, labels: list[Any], order: Any) -> tuple[Array, str]:
                 "whole numbers, dates, months (2024-05), quarters (2024-Q2) or an ordered "
                 "categorical",
             )
-        known = listed("order", order, remedy := f"must hold the waves {labels}, in this order")
-        if any(label not in known for label in labels):
-            raise InvalidArgument("order", order, remedy)
-        times, unit = [known.index(label) for label in labels], "wave"
-        if not np.all(np.diff(times) > 0.0):
+        remedy = f"must hold the waves {labels}, in this order"
+        known = listed("order", order, remedy)
+        times, unit = [known.index(one) for one in labels if one in known], "wave"
+        if len(times) < len(labels) or not np.all(np.diff(times) > 0.0):
             raise InvalidArgument("order", order, remedy)
     return np.array(times, dtype=np.float64), unit
 
