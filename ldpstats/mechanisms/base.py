@@ -24,6 +24,7 @@ from ldpstats.arguments import (
     counts_vector,
     distribution,
     html_table,
+    listed,
     positive_epsilon,
     positive_integer,
     probability,
@@ -256,7 +257,7 @@ class Mechanism(Instrument[Client, Collector]):
         """The law of the reports of several waves, where reports are labels: see `Enumerated`."""
         raise NotAvailable(f"reports of {self} cannot be listed: use those of as_labels()")
 
-    def joint_epsilon(self, waves: Sequence[Mechanism], candidates: Any = None) -> float:
+    def joint_epsilon(self, waves: int | Sequence[Mechanism], candidates: Any = None) -> float:
         """Epsilon of the reports of several waves together, of devices that keep their responses.
 
         That of the worst pair of paths, in nats, from the law of all reports. Whether an answer
@@ -264,12 +265,22 @@ class Mechanism(Instrument[Client, Collector]):
 
         Parameters
         ----------
-        waves : sequence of Mechanism
-            Of each wave, with one `permanent`.
+        waves : int, or sequence of Mechanism
+            As for `joint_law`.
         candidates : optional
             Answers over an open alphabet.
         """
         return float(self.joint_law(waves).epsilon)
+
+    def _waves(self, waves: int | Sequence[Mechanism]) -> list[Any]:
+        """The mechanism of each wave, all this one if `waves` is their number."""
+        if not isinstance(waves, int | np.integer):
+            remedy = "must be a number of waves, or a list of mechanisms"
+            return listed("waves", waves, remedy)
+        number = positive_integer("waves", waves, 2)
+        if number > _MOST_WAVES:
+            raise InvalidArgument("waves", waves, f"must be at most {_MOST_WAVES}")
+        return [self] * number
 
     @property
     @abstractmethod
@@ -856,6 +867,7 @@ def identity_plus_rank_one(Q: Array) -> tuple[float, Array] | None:
 # -- A mechanism and its parameters in words, for summaries, messages and notebooks ---------------
 
 
+_MOST_WAVES = 20
 _NAMED = 3  # sensitive categories that are named one by one
 _LONGEST = 20  # characters of a label
 _LONGEST_STEPS = 72  # of a device, or of what a mechanism is made of

@@ -255,12 +255,7 @@ class Enumerated(Mechanism):
         1, 0  0.166  0.044  0.624  0.166
         1, 1  0.105  0.105  0.105  0.685
         """
-        if isinstance(waves, int | np.integer):
-            number = positive_integer("waves", waves, 2)
-            if number > _MOST_WAVES:
-                raise InvalidArgument("waves", waves, f"must be at most {_MOST_WAVES}")
-            return Panel.of([self] * number)
-        return Panel.of(waves)
+        return Panel.of(self._waves(waves))
 
     def __rshift__(self, other: object) -> CustomMechanism:
         """The mechanism whose report is processed, or privatised once more: ``Q R``.
@@ -734,6 +729,9 @@ class Product(Enumerated):
     def _sampler_epsilon(self) -> float:
         return float(sum(part._sampler_epsilon() for part in self._parts))
 
+    def __reduce__(self) -> tuple[Any, ...]:  # read-only dicts cannot be pickled
+        return type(self), (dict(self.questions),)
+
     def _specification(self) -> dict[str, Any]:
         parts = [[name, part.to_dict()] for name, part in self.questions.items()]
         head = {"format": "ldpstats-mechanism", "version": 1, "mechanism": type(self).__name__}
@@ -789,7 +787,6 @@ def product(questions: Mapping[str, Any]) -> Product:
 
 
 _MOST_ENTRIES = 1 << 26  # of a joint law
-_MOST_WAVES = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -828,7 +825,7 @@ class Panel(Product):
     @classmethod
     def of(cls, mechanisms: Sequence[Mechanism]) -> Self:
         """The law of waves, called "wave 1", "wave 2", ..."""
-        made = listed("waves", mechanisms, "must be a number of waves, or a list of mechanisms")
+        made = listed("waves", mechanisms, "must be a list of mechanisms, one a wave")
         if len(made) < 2:
             raise InvalidArgument("waves", len(made), "must be 2 or more")
         return cls({f"wave {t}": mechanism for t, mechanism in enumerate(made, start=1)})
@@ -844,19 +841,23 @@ class Panel(Product):
         Raises
         ------
         InvalidArgument
-            For reports of other mechanisms, or of different numbers of respondents.
+            For reports of other mechanisms, of different numbers of respondents or missing answers,
+            and with other identifiers: rows are persons in all waves.
         """
         given = listed("waves", waves, "must be a list of Reports, one a wave")
         if len(given) != len(self._parts):
             raise InvalidArgument("waves", len(given), f"must be {len(self._parts)} Reports")
         y: Any = 0
+        first = given[0]
         for part, wave in zip(self._parts, given, strict=True):
-            fits = isinstance(wave, Reports) and wave.mechanism == part
-            if not fits or np.size(y) not in (1, len(wave)):
-                remedy = f"must be Reports of {part}, of as many respondents as in other waves"
+            if not isinstance(wave, Reports) or wave.mechanism != part:
+                raise InvalidArgument("waves", wave, f"must be Reports of {part}")
+            alike = (len(wave), wave.n_missing) == (len(first), first.n_missing)
+            if not alike or not np.array_equal(wave.ids, first.ids):
+                remedy = "must have the respondents of the first wave, row by row"
                 raise InvalidArgument("waves", wave, remedy)
             y = y * part.n_outputs + wave.y.astype(np.int64)
-        return Reports(y, self)
+        return Reports(y, self, first.n_missing, ids=first.ids)
 
     def epsilon_of(self, answers: int) -> float:
         """Epsilon of all reports of persons who give so many different answers at most.
@@ -883,24 +884,24 @@ class Panel(Product):
         for t, part in enumerate(parts):
             kept = t if part.permanent is None else part.permanent
             by_device.setdefault(kept, []).append(t)
+        # of a device of one step this is all that it draws
+        steps = [part.steps or (part.channel().matrix(), np.eye(part.n_outputs)) for part in parts]
+
+        def same(some: Sequence[int]) -> Array:
+            law = reduce(np.multiply, [steps[t][1][:, y[t]] for t in some]).T @ steps[some[0]][0].T
+            with np.errstate(divide="ignore"):
+                return np.asarray(np.log(law))
+
         log_law: Any = 0.0
         for own in by_device.values():
-
-            def same(some: Sequence[int]) -> Array:
-                first = parts[some[0]]
-                if first.steps is None and len(some) > 1:
-                    raise NotAvailable(
-                        f"the law of several reports of {first} that rest on one kept response is "
-                        "not known: make the mechanism as first >> second, which has both steps"
-                    )
-                if first.steps is None:
-                    law = first.channel().matrix()[:, y[some[0]]].T
-                else:
-                    of_kept = [parts[t].steps[1][:, y[t]] for t in some]  # type: ignore[index]
-                    law = reduce(np.multiply, of_kept).T @ first.steps[0].T
-                with np.errstate(divide="ignore"):
-                    return np.asarray(np.log(law))
-
+            first = steps[own[0]][0]
+            if len(own) > 1 and not all(
+                parts[t].steps and np.array_equal(steps[t][0], first) for t in own
+            ):
+                raise NotAvailable(
+                    f"the law of several reports of {parts[own[0]]} that rest on one kept response "
+                    "is not known: make the mechanisms as first >> second, with one first step"
+                )
             log_law = log_law + of_paths(same, tuple(own), len(parts), k)
         Q = np.exp(log_law).T
         return Dense(Q / Q.sum(axis=1, keepdims=True))

@@ -349,8 +349,13 @@ class RAPPOR(TwoResponses, HashedBits):
         np.put_along_axis(owned, cells.astype(np.int64), True, axis=1)
         return np.asarray(owned[:, :-1])
 
-    def joint_epsilon(self, waves: Sequence[Mechanism], candidates: Any = None) -> float:
-        T, k = len(waves), len(self.labels(candidates))
+    def joint_epsilon(self, waves: int | Sequence[Mechanism], candidates: Any = None) -> float:
+        made, law = self._waves(waves), (self.filter_digest, self.f)
+        laws = {(one.filter_digest, one.f) if isinstance(one, RAPPOR) else None for one in made}
+        if laws != {law}:
+            remedy = f"must be waves of RAPPOR with the filters and the f of {self}"
+            raise InvalidArgument("waves", waves, remedy)
+        T, k = len(made), len(self.labels(candidates))
         if k ** (2 * T) > _MOST_PATHS:
             raise NotAvailable(f"epsilon of {k} answers in {T} waves has too many pairs of paths")
         seen = np.indices((2,) * T).reshape(T, -1)  # what may be reported of a bit
@@ -363,8 +368,7 @@ class RAPPOR(TwoResponses, HashedBits):
                 for kept in (False, True):
                     law = np.where(kinds == kept, 1.0 - self.f / 2.0, self.f / 2.0)[:, :, None]
                     for t in some:
-                        own: Any = waves[t]
-                        one = own.q if kept else own.p
+                        one = made[t].q if kept else made[t].p
                         law = law * np.where(seen[t], one, 1.0 - one)
                     total = total + law
                 log_law = np.log(np.maximum(total, 1e-300))  # (k, kinds, reports)
@@ -404,7 +408,7 @@ class RAPPOR(TwoResponses, HashedBits):
                 steps[1].shape[1],
                 description=str(self),
                 permanent=self.permanent,
-                steps=steps,
+                steps=steps if self.f else None,
             )
             y = bits[:, own].astype(np.int64) @ (1 << np.arange(own.sum()))
             found.append((rows, Reports(y, made)))

@@ -122,7 +122,8 @@ def change(
         Names of the two waves; by default those of the reports, if they differ, or "first" and
         "second".
     candidates : sequence, optional
-        Categories to keep; all others become one, "Other". Needed over an open alphabet.
+        Categories to keep; all others become one, "Other". Needed over an open alphabet; with
+        ``memoised=True`` these are then taken to be all answers.
     method : str or Estimator, optional
         As in `AssociationModel.fit`: the estimator of the joint distribution, which `params` come
         from. Intervals and tests do not depend on it, unless moments are asked for by name.
@@ -178,6 +179,9 @@ def change(
     counts, alone = together(parts), tuple[Reports, ...]()
     if boolean("partial", partial):
         alone = _alone(parts)
+        if not counts.nobs:
+            remedy = "needs persons with both reports, and nobody has both: fit each wave alone"
+            raise InvalidArgument("partial", True, remedy)
         known = [replace(part, n_missing=counts.n_missing - sum(map(len, alone)))
                  for part in counts.reports]  # fmt: skip
         counts = counts.with_reports(known)
@@ -186,17 +190,17 @@ def change(
 
 def _alone(parts: Sequence[Any]) -> tuple[Reports, ...]:
     """The reports in each of two waves of those who have none in the other."""
+    found = list[Reports]()
     if all(isinstance(part, Reports) and part.ids is not None for part in parts):
         here = [pd.Index(part.ids, dtype=object) for part in parts]
-        masks = [~own.isin(other) for own, other in zip(here, here[::-1], strict=True)]
-        return tuple(part[mask] for part, mask in zip(parts, masks, strict=True))
-    if all(isinstance(part, list | tuple) and part[1] is not None for part in parts):
+        for part, own, other in zip(parts, here, here[::-1], strict=True):
+            found.append(part[~own.isin(other)])
+    elif all(isinstance(part, list | tuple) and part[1] is not None for part in parts):
         masks = [np.asarray(mask) for _, mask in parts]
-        found = []
-        for (part, mask), other in zip(parts, masks[::-1], strict=True):
-            own = np.asarray(mask)
+        for (part, _), own, other in zip(parts, masks, masks[::-1], strict=True):
             found.append(part[own & ~other if len(part) == own.size else ~other[own]])
-        return tuple(found)
+    if found:
+        return tuple([replace(one, n_missing=0, ids=None) for one in found])
     remedy = "needs identifiers, Reports(..., ids=), or masks of rows: who is in both waves?"
     raise InvalidArgument("partial", True, remedy)
 
@@ -236,7 +240,8 @@ def change_between(
     called = known[0] * same if name is None else name
     if alone and candidates is not None:
         raise NotAvailable("partial=True goes with all categories: leave candidates= out")
-    if memoised is not None and boolean("memoised", memoised):
+    keep = memoised is not None and boolean("memoised", memoised)
+    if keep and first.permanent is not None and first.permanent == second.permanent:
         if candidates is not None and not first.is_open:
             return _margins_alone(counts, names, candidates, method, called)
         try:
@@ -246,14 +251,14 @@ def change_between(
                 raise
             return _margins_alone(counts, names, candidates, method, called)
         return _changed(joint, called, lost)
-    refuse_shared([counts], names, memoised, "change", ["wave", "wave"])
+    if not keep:
+        refuse_shared([counts], names, memoised, "change", ["wave", "wave"])
     lists, other = (None, False) if candidates is None else ([candidates] * 2, True)
     groups = [counts]
     for v, part in enumerate(alone):
         if len(part):
             silent = Reports(np.zeros(len(part), dtype=np.int64), UNASKED)
-            both = (part, silent)[:: 1 if v == 0 else -1]
-            groups.append(JointCounts([replace(one, n_missing=0, ids=None) for one in both]))
+            groups.append(JointCounts((part, silent)[:: 1 if v == 0 else -1]))
     model = AssociationModel(groups, candidates=lists, other=other, names=names, memoised=False)
     joint = model.fit(method)
     if not joint.labels[0].equals(joint.labels[1]):
@@ -808,7 +813,8 @@ class ChangeResults(Results):
             bounds = self.turnover_law.interval(estimate, alpha)
             se = self.turnover_law.at(estimate)[0]
         else:
-            se = np.sqrt(np.diagonal(self.joint.linear.known().transform(moved[None])))
+            variance = np.diagonal(self.joint.linear.known().transform(moved[None]))
+            se = np.sqrt(np.maximum(variance, 0.0))  # below by rounding
             bounds = intervals.wald(estimate, se, alpha)
         low, high = edge_normal(bounds, estimate, se, alpha)[0].tolist()
         ml = float(moved @ self.joint.fitted.estimate) if self.is_maximum else None

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array, boolean, level, positive_integer
+from ldpstats.arguments import Array, boolean, level, listed, positive_integer
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.tests import critical, t_bounds
 from ldpstats.inference.intervals import edge_normal, edge_range
@@ -135,7 +135,8 @@ class TrendResults(ByGroup, Results):
         waves : GroupedResults or WeightedResults
             Frequencies by one column, whose labels are times as `Survey.trend` reads them.
         order : list, optional
-            The labels of all waves in their order, where they are no times.
+            The labels of all waves in their order, which is that of `waves`, where they are no
+            times.
 
         Examples
         --------
@@ -250,7 +251,7 @@ class TrendResults(ByGroup, Results):
         """Contrasts of waves, (r, T), in every category: R, estimates, (r k,), and covariance."""
         R, V = np.kron(C, np.eye(len(self.categories))), self.linear.known()
         found = V.transform(R)
-        if np.diagonal(found).max() <= 1e-12 * V.variances().max():
+        if np.all(np.diagonal(found) <= 1e-12 * (R**2 @ V.variances())):
             raise NotAvailable("all waves have the same reports of the same persons")
         return R, R @ self.linear.estimate, found
 
@@ -627,7 +628,8 @@ def _fit(waves: GroupedResults | WeightedResults) -> Fit:
             f"a trend of {len(waves.labels)} waves and {q} frequencies: take {_MOST} at most, by "
             "wider waves or fewer categories, candidates="
         )
-    fit.linear.known()
+    if not fit.linear.known().variances().any():
+        raise NotAvailable("a trend of waves without noise, each with one answer, has no variance")
     se = waves.linear_bse if isinstance(waves, WeightedResults) else fit.linear.bse()
     unknown = np.isnan(np.asarray(se)).reshape(len(waves.labels), -1).any(axis=1)
     if unknown.any():
@@ -679,7 +681,11 @@ def _times(name: str, labels: list[Any], order: Any) -> tuple[Array, str]:
                 "whole numbers, dates, years, months (2024-05), quarters (2024-Q2) or an ordered "
                 "categorical",
             )
-        times, unit = [list(order).index(label) for label in labels], "wave"
+        remedy = f"must hold the waves {labels}, in this order"
+        known = listed("order", order, remedy)
+        times, unit = [known.index(one) for one in labels if one in known], "wave"
+        if len(times) < len(labels) or not np.all(np.diff(times) > 0.0):
+            raise InvalidArgument("order", order, remedy)
     return np.array(times, dtype=np.float64), unit
 
 

@@ -95,10 +95,11 @@ class Ledger(Specified):
     `table` says which entries do, and `epsilon_of` has the total for one category.
 
     A permanent answer, which a device randomises once and keeps, is counted once for good under its
-    name: reports of one answer by `RAPPOR` cost no more than its `lifetime_epsilon` (EPK14, Theorem
-    1), and reports that repeat a stored report of any other mechanism no more than the first. An
-    answer that has changed is another permanent answer and needs another name. The ledger cannot
-    see that; where answers may have changed between two waves, use a name a wave.
+    name: reports of one answer by `RAPPOR`, or by ``first >> second``, cost no more than its
+    `lifetime_epsilon` (EPK14, Theorem 1), and reports that repeat a stored report of any other
+    mechanism no more than the first. An answer that has changed is another permanent answer and
+    needs another name. The ledger cannot see that; where answers may have changed between two
+    waves, use a name a wave.
 
     Examples
     --------
@@ -612,8 +613,8 @@ def _spending_of(
     epsilon, lifetime = mechanism._spent(), np.inf
     if permanent is not None:
         made_by: Any = mechanism
-        steps = isinstance(made_by, CustomMechanism) and made_by.steps is not None
-        keeps = steps or isinstance(made_by, _KEEPING)
+        keeps = isinstance(made_by, _KEEPING)  # a response, which is reported with new noise
+        keeps = keeps or (isinstance(made_by, CustomMechanism) and made_by.permanent is not None)
         lifetime = made_by.lifetime_epsilon if keeps else epsilon
     labels = mechanism.sensitive if isinstance(mechanism, Mechanism) else None
     return Spending(

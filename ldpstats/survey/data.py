@@ -787,7 +787,7 @@ class Waves(Held):
         return tuple(new for new, (wave, name) in both if name in wave.public_columns)
 
     def origin(self, name: str) -> str:
-        return self.sources[name][1]
+        return self._source(name)[1]
 
     def owner(self, name: str) -> str | None:
         wave, old = self._source(name)
@@ -847,7 +847,7 @@ class Waves(Held):
 
 def refuse_other_kind(id: str, first: str, second: str) -> None:
     """Refuse identifiers that are of different kinds in two waves."""
-    if first != second:
+    if first != second and "empty" not in (first, second):
         remedy = f"holds {first} in one wave and {second} in the other: convert one"
         raise InvalidArgument("id", id, remedy)
 

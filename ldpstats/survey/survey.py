@@ -1190,15 +1190,20 @@ class Survey:
         rows = self.data.read([*asked, *public])
         coded, waves = [rows.coded(question) for question in asked], []
         there = np.all([one.present for one in coded], axis=0)
+        if not there.any():
+            raise self._nobody(asked)
         for one in coded:
             parts = one.reports.mechanism.as_labels(one.reports[there[one.present]])
             if len(parts) > 1:
-                raise NotAvailable(f"paths of {one.reports.mechanism}: its cohorts have laws each")
+                raise NotAvailable(
+                    f"paths of {one.reports.mechanism}, each cohort of which has a "
+                    "law of its own: use change(...)"
+                )
             waves.append(parts[0][1])
         made = [wave.mechanism for wave in waves]
         panel = Panel.of(made) if keep else product(dict(zip(asked, made, strict=True)))
         y = np.ravel_multi_index([wave.y for wave in waves], [one.n_outputs for one in made])
-        frame = pd.DataFrame({one: rows.public(one).plain() for one in public})
+        frame = pd.DataFrame({one: rows.public(one).plain() for one in public}, range(len(rows)))
         frame[name] = pd.Series(index=frame.index, dtype=object)
         frame.loc[there, name] = panel.outputs.to_numpy(dtype=object)[y]
         return replace(self, data=frame, questionnaire={name: panel}, table=None, engine=None)
@@ -1264,7 +1269,8 @@ class Survey:
         >>> weighted.change("ill_1", "ill_2").differences()["estimate"].round(2).to_list()
         [0.33, -0.33]
         """
-        how |= {"memoised": memoised}
+        check_options(how, change)
+        partial, how = boolean("partial", partial), how | {"memoised": memoised}
         if isinstance(first, Survey):
             question = column_name("second", second)
             if id is None:
@@ -1283,13 +1289,15 @@ class Survey:
         if by is not None:
             columns, survey = group_columns(by), self
             if self.data.remote:
-                self._refuse_design("change by groups", "read the table into memory for it:")
+                self._refuse_design("change by groups", "read the table into memory first")
                 survey = replace(self, data=self.data.read([first, second, *columns]))
             groups, rows, _ = grouped_rows(survey.data, columns, first)
             parts = [survey._chosen(survey.data.taken(own)) for own in rows]
-            each = zip(groups, parts, strict=True)
             found: dict[Any, Any] = {}
-            for label, part in each:
+            for label, part in zip(groups, parts, strict=True):
+                if not joint(part.data, (first, second)).nobs:
+                    remedy = f"nobody in {label!r} answered both: leave the group out, where(...)"
+                    raise InvalidArgument("by", columns, remedy)
                 found[label] = part.change(first, second, name, **how)
             return found
         names = self._different((first, second))

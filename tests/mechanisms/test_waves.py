@@ -1,5 +1,7 @@
 """The joint law of waves by devices that keep their responses, against enumeration and clients."""
 
+import pickle
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -158,12 +160,41 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(ldp.NotAvailable, match="cannot be listed"):
         ldp.KRAPPOR(3, 1.0).joint_law(2)
     named = ldp.CustomMechanism(kept.Q, permanent="mine")
-    with pytest.raises(ldp.NotAvailable, match="first >> second"):
-        named.joint_law(2)
+    law, other = np.array([[0.8, 0.2], [0.2, 0.8]]), np.array([[0.9, 0.1], [0.1, 0.9]])
+    mine, yours = (  # one name, other responses
+        ldp.CustomMechanism(one @ two, permanent="mine", steps=(one, two))
+        for one, two in ((law, other), (other, law))
+    )
+    for waves in ([named, named], [mine, yours], [mine, named], [named, mine]):
+        with pytest.raises(ldp.NotAvailable, match="one first step"):
+            kept.joint_law(waves)
+    rappor = ldp.RAPPOR(8, 1, 1, f=0.5, p=0.25, q=0.75, alphabet=("a", "b"))
+    assert rappor.joint_epsilon(2) == rappor.joint_epsilon([rappor, rappor])
+    for wrong in (1, [], "ab", [rappor, krr], [rappor, replace(rappor, f=0.25)]):
+        with pytest.raises(ldp.InvalidArgument, match="waves"):
+            rappor.joint_epsilon(wrong)
     for steps in ([kept.Q], [kept.Q, kept.Q], [kept.Q, np.eye(3)]):
         with pytest.raises(ldp.InvalidArgument, match="steps"):
             ldp.CustomMechanism(kept.Q, permanent="mine", steps=steps)
     assert (kept >> krr).steps[1] == pytest.approx(krr.channel().matrix() @ krr.channel().matrix())
+
+
+def test_panels_are_pickled_and_join_the_same_persons():
+    krr = ldp.KRR(2, 1.0)
+    panel = (krr >> krr).joint_law(2)
+    assert pickle.loads(pickle.dumps(panel)) == panel
+    reports = ldp.Reports([0, 1, 2, 3], panel, n_missing=2, ids=list("abcd"))
+    first, second = panel.split(reports).values()
+    again = panel.join([first, second])
+    assert (again.y.tolist(), again.n_missing, again.ids.tolist()) == (
+        [0, 1, 2, 3],
+        2,
+        list("abcd"),
+    )
+    for wrong in (second[[1, 0, 2, 3]], second[:1], ldp.Reports(second.y, second.mechanism)):
+        for waves in ([first, wrong], [wrong, first]):
+            with pytest.raises(ldp.InvalidArgument, match="respondents of the first wave"):
+                panel.join(waves)
 
 
 def test_likelihoods_of_bits_are_in_the_order_of_the_reports():

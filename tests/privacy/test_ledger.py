@@ -336,3 +336,7 @@ def test_reports_of_a_kept_first_step_cost_its_epsilon():
         1.0 + both.epsilon
     )
     assert np.isinf(ldp.CustomMechanism(both.Q).lifetime_epsilon)
+    named, spent = ldp.CustomMechanism(both.Q, permanent="by hand"), Ledger()
+    for _ in range(3):  # of a response with a law that is not known
+        spent.spend("job", named, permanent="first job")
+    assert spent.total == pytest.approx(3.0 * named.epsilon)

@@ -198,6 +198,14 @@ def test_paths_with_a_design_are_linearised_by_person():
         assert results.mean(moved)[["estimate", "se"]].tolist() == pytest.approx(
             [estimate, se], rel=1e-8
         )
+    plain = ldp.Survey(table[["a", "b"]], {"a": twice, "b": twice})  # no public column
+    assert plain.paths(["a", "b"], "ill", memoised=True).frequencies("ill").nobs == n
+    rappor = ldp.RAPPOR(8, 1, 1, f=0.5, p=0.25, q=0.75, alphabet=("no", "yes"))
+    sheet = ldp.Questionnaire({"a": rappor, "b": rappor})
+    silent = sheet.privatize(table[["a", "b"]], rng)
+    silent[[column for column in silent if column.startswith("a")]] = None
+    with pytest.raises(ldp.InvalidArgument, match="nobody of 400 answered both"):
+        ldp.Survey(silent, sheet).paths(["a", "b"], "ill", memoised=True)
     with pytest.raises(ldp.NotAvailable, match="of a domain"):
         survey.where("town > 3").paths(["a", "b"], "ill", memoised=True)
     with pytest.raises(ldp.InvalidArgument, match="public column"):

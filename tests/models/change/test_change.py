@@ -611,6 +611,29 @@ def test_persons_in_one_wave_count_for_its_frequencies():
             ldp.change(*(part for part, _ in waves), partial=True, **wrong)
 
 
+def test_persons_in_one_wave_alone_are_no_panel():
+    answers = ldp.Observed(NO_YES)
+    one = [ldp.Reports([0, 1], answers, ids=ids) for ids in ([0, 1], [1, 2])]
+    results = ldp.change(*one, partial=True, memoised=True)  # of variances that are zero
+    assert 0.0 <= results.turnover().lower <= results.turnover().estimate
+    none = [ldp.Reports([0, 1], answers, ids=[0, 1]), ldp.Reports([], answers, ids=[])]
+    with pytest.raises(ldp.InvalidArgument, match="nobody has both"):
+        ldp.change(*none, partial=True)
+
+
+def test_what_keeps_no_response_is_fresh():
+    """memoised=True says nothing of devices that share no permanent response."""
+    rng = np.random.default_rng(4)
+    answers = rng.choice(NO_YES, 400)
+    one, two = (ldp.RAPPOR(16, 1, 8, f=f, p=0.25, q=0.75, alphabet=NO_YES) for f in (0.0, 0.25))
+    krr, cohort = ldp.KRR(NO_YES, 1.0), np.arange(400) % 8
+    for first, second in ((krr, krr), (one, one), (two, krr), (one, two)):
+        waves = [m.privatize(answers, rng, **{"cohort": cohort} if m.n_cohorts else {})
+                 for m in (first, second)]  # fmt: skip
+        fresh, kept = (ldp.change(*waves, memoised=memoised) for memoised in (False, True))
+        assert str(kept.summary()) == str(fresh.summary())
+
+
 def test_a_survey_changes_by_groups_and_with_persons_in_one_wave():
     both = survey_memoised()
     waves = [ldp.Survey(survey_rows(start), {"ill": TWICE}) for start in (0, 30)]
@@ -634,6 +657,18 @@ def test_a_survey_changes_by_groups_and_with_persons_in_one_wave():
     assert margins.to_numpy() == pytest.approx(found.linear_params.to_numpy(), abs=1e-9)
     with pytest.raises(ldp.InvalidArgument, match="is needed"):
         waves[0].change(waves[1], "ill")
+    for how, problem in (({"partial": "yes"}, "partial='yes'"), ({"wave": 1}, "no option")):
+        with pytest.raises(ldp.InvalidArgument, match=problem):
+            waves[0].change(waves[1], "ill", id="who", **how)
+    with pytest.raises(ldp.InvalidArgument, match="no such column"):
+        waves[0].change(waves[1], "sick", id="who")
+    silent = survey_rows(0).assign(ill=lambda rows: rows.ill.where(rows.sex == "f"))
+    with pytest.raises(ldp.InvalidArgument, match="nobody in 'm' answered both"):
+        waves[0].change(
+            ldp.Survey(silent, {"ill": TWICE}), "ill", id="who", memoised=True, by="sex"
+        )
+    with pytest.raises(ldp.InvalidArgument, match="no person is in both"):
+        waves[0].change(ldp.Survey(silent[:0], {"ill": TWICE}), "ill", id="who")
     with pytest.raises(ldp.NotAvailable, match="without groups"):
         waves[0].change(waves[1], "ill", id="who", partial=True, by="sex")
 

@@ -105,6 +105,8 @@ def test_waves_without_a_place_in_time_are_refused(waves, problem):
 def test_bad_arguments_are_named(noisy):
     frame, sheet = survey_of((1, 2))
     survey = ldp.Survey(frame, sheet)
+    counts = ldp.KRR(2, 1.0).counts([40, 60])
+    named = ldp.GroupedModel({"b": counts, "a": counts}, by="wave").fit()
     for call, name in (
         (lambda: survey.trend("late", ["wave"]), "time"),
         (lambda: survey.trend("late", "wave", by="who"), "by"),
@@ -113,6 +115,9 @@ def test_bad_arguments_are_named(noisy):
         (lambda: noisy.plot(category="maybe"), "category"),
         (lambda: noisy.plot(most=0), "most"),
         (lambda: ldp.TrendResults.of(noisy.by_wave[4]), "waves"),
+        (lambda: ldp.TrendResults.of(named, 5), "order"),
+        (lambda: ldp.TrendResults.of(named, ["b"]), "order"),
+        (lambda: ldp.TrendResults.of(named, ["a", "b"]), "order"),
     ):
         with pytest.raises(ldp.InvalidArgument, match=name):
             call()
@@ -167,6 +172,23 @@ def test_waves_of_the_same_reports_are_one_wave():
 
 
 # ---- changes in time
+
+
+def test_slopes_have_any_unit_of_time():
+    krr = ldp.KRR(("no", "yes"), 2.0)
+    waves = [krr.counts([500 - 30 * i, 500 + 30 * i]) for i in range(4)]
+    days, seconds = (
+        ldp.TrendResults.of(ldp.GroupedModel(dict(zip(at, waves, strict=True)), by="time").fit())
+        for at in (range(4), range(1_700_000_000, 1_700_345_600, 86_400))
+    )
+    assert seconds.slopes()["pvalue"].tolist() == pytest.approx(days.slopes()["pvalue"].tolist())
+    assert np.allclose(seconds.slopes()["se"] * 86_400, days.slopes()["se"])
+
+
+def test_one_answer_without_noise_has_no_course():
+    counts = ldp.Observed(("no", "yes")).counts([50, 0])
+    with pytest.raises(ldp.NotAvailable, match="no variance"):
+        ldp.TrendResults.of(ldp.GroupedModel({1: counts, 2: counts}, by="time").fit())
 
 
 def test_without_noise_no_change_is_pearsons_test_of_homogeneity():
