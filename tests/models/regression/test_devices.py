@@ -439,7 +439,8 @@ def test_the_truth_is_predicted_by_predictors_of_unknown_devices():
 
 def test_robust_intervals_of_what_is_on_a_bound():
     model = ldp.regression("ill ~ smokes", *asked_alike(4, 500, 0.0)[::-1])
-    assert (plain := model.fit()).on_boundary
+    plain = model.fit()
+    assert plain.on_boundary
     for how in ({"cov_type": "HC0"}, {"cov_type": "cluster",
                                       "cov_kwds": {"groups": np.arange(500) % 30}}):  # fmt: skip
         found = model.fit(**how)
