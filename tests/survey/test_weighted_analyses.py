@@ -277,5 +277,7 @@ def test_intervals_cover(design):
 @pytest.mark.slow
 def test_naive_covariances_do_not():
     # waves of the same persons taken for those of others, and clusters for persons
-    assert simulated("equal", True)["change"].mean() > 0.97
-    assert simulated("clusters", True)["cumulative"][0] < 0.93  # which varies most between them
+    assert simulated("equal", True, 200)["change"].mean() > 0.97
+    assert (
+        simulated("clusters", True, 200)["cumulative"][0] < 0.93
+    )  # which varies most between them

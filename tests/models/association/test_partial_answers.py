@@ -273,9 +273,9 @@ def said_of(results):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", list(CASES))
-def test_all_answers_tell_more_and_intervals_cover(case):
+def test_all_answers_tell_more_and_intervals_cover(case, replications):
     epsilon, P = CASES[case][0], np.array(CASES[case][1])
-    warner, rng, R = ldp.Warner(epsilon=epsilon), np.random.default_rng(8), 400
+    warner, rng, R = ldp.Warner(epsilon=epsilon), np.random.default_rng(8), replications(400, 150)
 
     def survey(_):
         tables = groups(P, (warner, warner), 12_000, rng)
