@@ -179,22 +179,11 @@ def load():
 
 def check(R=30, seed=2):
     """Surveys with other random numbers agree with what is stored; the controls do not."""
-    worst, control = 0.0, np.inf
-    for setting in ("Rasch, six items", "crosswise with an anchor"):
-        before = load().query("setting == @setting").groupby("of").mean(numeric_only=True)
-        again = run(setting, R, seed).groupby("of").mean(numeric_only=True)
-        error = np.sqrt(ALPHA * (1 - ALPHA) * (1 / R + 1 / before["surveys"]))
-        gap = (again["coverage"] - before["coverage"]).abs() / error
-        fall = (before["coverage"] - again["control"]) / error
-        worst, control = max(worst, float(gap.max())), min(control, float(fall.min()))
-    print(f"coverages: at most {worst:.1f} standard errors apart; of controls {control:.0f}")
-    assert worst < 4.5 < control
+    stored.agree(load(), run, ("Rasch, six items", "crosswise with an anchor"), R, seed)
 
 
 def main():
-    made = {part: run(part) for part in stored.wanted(__doc__, list(SETTINGS))}
-    if made:
-        stored.renew(STORED, "setting", list(SETTINGS), made)
+    stored.remake(__doc__, STORED, list(SETTINGS), run)
     print(load().to_string())
     check()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+import numpy as np
 import pandas as pd
 
 
@@ -49,3 +50,29 @@ def load(path, column, parts):
     table = pd.read_csv(path, comment="#")
     assert table[column].unique().tolist() == parts
     return table
+
+
+def remake(description, path, parts, run):
+    """Make the parts again that the command line asks for, each by `run`, and store them."""
+    made = {part: run(part) for part in wanted(description, parts)}
+    if made:
+        renew(path, "setting", parts, made)
+
+
+def agree(table, run, settings, R, seed, alpha=0.05):
+    """R surveys of settings, with other random numbers, cover as the table says; controls do not.
+
+    Rows of a setting are averaged over the quantities of one kind, "of".
+    """
+    worst, control = 0.0, np.inf
+    for setting in settings:
+        before, again = (
+            rows.groupby("of").mean(numeric_only=True)
+            for rows in (table[table["setting"] == setting], run(setting, R, seed))
+        )
+        error = np.sqrt(alpha * (1 - alpha) * (1 / R + 1 / before["surveys"]))
+        gap = (again["coverage"] - before["coverage"]).abs() / error
+        fall = (before["coverage"] - again["control"]) / error
+        worst, control = max(worst, float(gap.max())), min(control, float(fall.min()))
+    print(f"coverages: at most {worst:.1f} standard errors apart; of controls {control:.0f}")
+    assert worst < 4.5 < control

@@ -193,9 +193,7 @@ def compare(setting, R=5, seed=3):
 
 
 def main():
-    made = {part: run(part) for part in stored.wanted(__doc__, list(SETTINGS))}
-    if made:
-        stored.renew(STORED, "setting", list(SETTINGS), made)
+    stored.remake(__doc__, STORED, list(SETTINGS), run)
     print(load().to_string())
     check()
 

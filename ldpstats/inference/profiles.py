@@ -88,7 +88,7 @@ def signed_roots(law: Plain, reports: CellReports, top: Array) -> Array:
     """
     falls = []
     for j in range(law.size):
-        # that nobody reported what zero makes impossible speaks for it: the limit towards zero
+        # where zero rules out a report that nobody made, the likelihood is that near zero
         never = law.mix(reports, np.where(np.arange(law.size) == j, 0.0, law.centre)) < 1e-12
         value = _NEAREST if never.any() and not reports.n[never].any() else 0.0
         falls.append(restricted(law, reports, top, j, value, top)[0])

@@ -404,8 +404,8 @@ class CellModel:
     >>> model.fit().params.round(2).to_dict()["class 1"]
     0.61
 
-    Older respondents answer at random more often; an anchor item, which is true of nobody, shows
-    how often:
+    Older respondents answer at random more often. An anchor item, to which every true answer is no,
+    shows how often:
 
     >>> from ldpstats.devices import flip, truth, unknown
     >>> coin = flip(0.5).when({"heads": "yes", "tails": "no"})

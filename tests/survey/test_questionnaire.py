@@ -175,7 +175,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "a question called wave": (_of({"Wave": KRR}, wave="1"), "'Wave' belongs to the waves"),
     "a question called token": (_of({"token": KRR}, wave="1", link=True), "'token' belongs to"),
     "no wave": (_spoiled(wave=None), "fingerprint"),
-    "a link that is none": (_spoiled(link=False, wave="1"), "fingerprint"),
+    "a link that is false": (_spoiled(link=False, wave="1"), "fingerprint"),
     "a line break": (_of({"a\nb": KRR}), "has a line break or another control"),
     "another case": (lambda: every_kind()["JOB"], "did you mean 'job'"),
     "refused in vain": (_of({"r": REGION}, refused="north"), "refused='north': must be None"),

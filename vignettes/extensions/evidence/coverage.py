@@ -106,37 +106,31 @@ def coverage_of_device_regressions(stored: pd.DataFrame) -> Shown:
 @table
 def coverage_of_joint_models(stored: pd.DataFrame) -> Shown:
     """Parameters and pairs by model and kind: their mean, and from the least to the most."""
-    kinds = stored.groupby(["setting", "of"], sort=False)
-    cover = kinds["coverage"].agg(["min", "mean", "max"])
-    shown = pd.DataFrame(
-        {
-            "model": cover.index.get_level_values("setting"),
-            "intervals of": cover.index.get_level_values("of"),
-            "number": kinds.size().astype(str).to_numpy(),
-            "mean": plain(cover["mean"]).to_numpy(),
-            "single ones": ranged(cover["min"], cover["max"]).to_numpy(),
-            "control": plain(kinds["control"].mean()).to_numpy(),
-        }
-    )
-    return Shown(shown, shares(stored, 0.95))
+    return _by_kind(stored, "model", {"control": "control"})
 
 
 @table
 def coverage_in_waves(stored: pd.DataFrame) -> Shown:
     """Quantities of several waves by setting and kind, and both controls."""
+    controls = {"half as wide": "control", "noise taken for fresh": "naive"}
+    return _by_kind(stored, "setting", controls)
+
+
+def _by_kind(stored: pd.DataFrame, setting: str, controls: dict[str, str]) -> Shown:
+    """Coverages by setting and kind of quantity; columns of controls by the names to show."""
     kinds = stored.groupby(["setting", "of"], sort=False)
     cover = kinds["coverage"].agg(["min", "mean", "max"])
     shown = pd.DataFrame(
         {
-            "setting": cover.index.get_level_values("setting"),
+            setting: cover.index.get_level_values("setting"),
             "intervals of": cover.index.get_level_values("of"),
             "number": kinds.size().astype(str).to_numpy(),
             "mean": plain(cover["mean"]).to_numpy(),
             "single ones": ranged(cover["min"], cover["max"]).to_numpy(),
-            "half as wide": plain(kinds["control"].mean()).to_numpy(),
-            "noise taken for fresh": plain(kinds["naive"].mean()).to_numpy(),
         }
     )
+    for name, column in controls.items():
+        shown[name] = plain(kinds[column].mean()).to_numpy()
     return Shown(shown, shares(stored, 0.95))
 
 
