@@ -451,8 +451,8 @@ class GroupedResults(ByGroup):
         alpha : float
             One minus the coverage of each interval.
         **how
-            `method`, `clip` and `simultaneous` of `FrequencyResults.conf_int`; simultaneous
-            intervals cover together within a group.
+            `method`, `clip`, `simultaneous` and `anytime` of `FrequencyResults.conf_int`;
+            simultaneous intervals cover together within a group.
 
         Returns
         -------

@@ -166,6 +166,8 @@ def result_sites(e: Examples) -> Iterator[Site]:
             if name == "DictionaryResults":
                 plot |= {"most": 5, "truth": {"abca": 0.3}}
             yield Site(f"{name}.plot", r.plot, taken(r.plot, plot), slow=True)
+    looked = {"alpha": 0.05, "clip": False, "simultaneous": "bonferroni", "anytime": True}
+    yield Site("conf_int anytime", e.results.conf_int, looked)
     known = {"alpha": 0.05, "method": "profile", "model": e.frequency, "progress": False}
     yield Site("conf_int profile", e.results.conf_int, known)
     redrawn = known | {"method": "bootstrap", "rng": RNG, "n_boot": 39}
