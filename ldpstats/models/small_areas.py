@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -73,30 +73,6 @@ if TYPE_CHECKING:
 _MOST = 40  # areas that a plot shows
 _SPARE = 3  # areas beyond the coefficients without which nothing is known of their variance
 _FEW = 15  # beyond the coefficients, from which on that variance is not rough
-
-
-class DirectEstimates(Protocol):
-    """Frequencies in groups of respondents."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def n_missing(self) -> int: ...
-    @property
-    def epsilon(self) -> float: ...
-    @property
-    def sources(self) -> tuple[str, ...]: ...
-    @property
-    def is_partial(self) -> bool: ...
-    @property
-    def by(self) -> tuple[str, ...]: ...
-    @property
-    def labels(self) -> tuple[Label, ...]: ...
-    @property
-    def categories(self) -> pd.Index[Any]: ...
-    @property
-    def _sizes(self) -> list[int]: ...
-    def _direct(self, place: int) -> tuple[Array, Array, Array, Array]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,17 +153,14 @@ class SmallAreas(Stored):
     _tests_instead = "coefficients has the p-values of its terms"
 
     @classmethod
-    def of(
-        cls, results: DirectEstimates, formula: Any, data: Any, category: Any = None
-    ) -> SmallAreas:
-        """The small areas of groups, see `GroupedResults.small_areas`."""
+    def of(cls, results: Any, formula: Any, data: Any, category: Any = None) -> SmallAreas:
+        """The small areas of grouped or weighted results, see `GroupedResults.small_areas`."""
         known, by = results.categories, results.by
         if category is None and len(known) == 2:
             category = known[1]
         place = position("category", category, known, f"must be one of {preview(known)}")
         direct, laws, n, weights = results._direct(place)
-        labels, frame, text, right, names = _covariates(results.labels, by, formula, data)
-        spec, X = Spec.of("formula", right, frame, formula_engine(), names, text)
+        labels, text, terms, X = _covariates(results.labels, by, formula, data)
         m, q, more = len(direct), X.shape[1], len(labels) - len(direct)
         if m < q + _SPARE:
             raise NotAvailable(
@@ -206,7 +179,7 @@ class SmallAreas(Stored):
             category=known.tolist()[place],
             name=results.name,
             formula=text,
-            terms=spec.columns,
+            terms=terms,
             areas=fit,
             reports=np.pad(np.array(results._sizes, dtype=np.int64), pad),
             weights=np.pad(weights / weights.sum(), pad),
@@ -383,7 +356,7 @@ class SmallAreas(Stored):
         name, left, right = self._heading()
         notes = [
             interval_note(
-                alpha, "averaged over the likelihood of the variance of areas", shown, ""
+                alpha, "averaged over the likelihood of the variance between areas", shown, ""
             ),
             *rest,
             *[PARTLY_PROTECTED] * self.is_partial,
@@ -403,8 +376,8 @@ class SmallAreas(Stored):
         whole = float(self.weights @ self.areas.estimate)
         notes = [
             f"Coefficients (std err): {'; '.join(terms)}.",
-            f"The whole: direct {self.total:.4f}, by small areas {whole:.4f}; benchmarked has "
-            "estimates that add up to the direct one.",
+            f"The whole: direct {self.total:.4f}, of these estimates {whole:.4f}; those of "
+            "`benchmarked` add up to the direct one.",
         ]
         if self.areas.is_adjusted:
             notes.append(
@@ -413,8 +386,8 @@ class SmallAreas(Stored):
             )
         if (spare := int((self.reports > 0).sum()) - len(self.terms)) < _FEW:
             notes.append(
-                f"WARNING: {spare} more areas than coefficients: the variance between areas is "
-                "rough, and intervals may not keep their level."
+                f"NOTE: only {spare} more areas than coefficients: the variance between areas and "
+                "the root MSE are rough; intervals allow for that."
             )
         return [
             *notes,
@@ -682,24 +655,20 @@ def _fitted(direct: Array, laws: Array, n: Array, X: Array) -> AreaFit:
     the frequency, and n, (g,), its reports: an area is half a report from 0 and 1 at least.
     """
     g, edge = len(laws), 0.5 / n
-    powers = np.arange(3.0)
-    least = np.minimum(
-        *((np.power(at[:, None], powers) * laws).sum(axis=1) for at in (edge, 1 - edge))
-    )
-    noise, fit = np.full(len(X), np.inf), None
-    at, A = np.full(g, direct[:g] @ n / n.sum()), 0.0
+
+    def variance(p: Array) -> Array:
+        return np.asarray((laws * p[:, None] ** np.arange(3.0)).sum(axis=1))
+
+    least = np.minimum(variance(edge), variance(1.0 - edge))
+    noise, at, A = np.full(len(X), np.inf), np.full(g, direct[:g] @ n / n.sum()), 0.0
     for _ in range(_ROUNDS):
-        inside = np.clip(at, edge, 1.0 - edge)
-        # the mean of a polynomial over areas with this mean and the variance A
-        now = np.maximum(
-            (np.power(inside[:, None], powers) * laws).sum(axis=1) + laws[:, 2] * A, least
-        )
-        if fit is not None and np.allclose(now, noise[:g], rtol=1e-9, atol=0.0):
-            break
-        noise[:g] = now
+        # its mean over areas that vary about `at` with the variance A
+        now = variance(np.clip(at, edge, 1.0 - edge)) + laws[:, 2] * A
+        before, noise[:g] = noise[:g].copy(), np.maximum(now, least)
         fit = fay_herriot(direct, noise, X)
         at, A = fit.synthetic[:g], fit.variance
-    assert fit is not None
+        if np.allclose(noise[:g], before, rtol=1e-9, atol=0.0):
+            break
     return fit
 
 
@@ -708,27 +677,22 @@ def _fitted(direct: Array, laws: Array, n: Array, X: Array) -> AreaFit:
 
 def _covariates(
     fitted: Sequence[Label], by: tuple[str, ...], formula: object, data: object
-) -> tuple[tuple[Label, ...], pd.DataFrame, str, str, dict[str, Any]]:
-    """Labels of the areas, those that were fitted first, with their rows of covariates.
-
-    Then the formula, its right side, and what names in it mean that are no columns.
-    """
-    engine = formula_engine()
+) -> tuple[tuple[Label, ...], str, tuple[str, ...], Array]:
+    """Labels of the areas, those fitted first; the formula, its terms, and their matrix."""
+    engine, (table, columns) = formula_engine(), columns_of("data", data)
     right, terms = one_sided("formula", formula, engine)
-    text, (table, columns) = f"~ {right}", columns_of("data", data)
-    rule = Factor("1", frozenset(), frozenset())  # no response
-    names = known_names(Formula(text, "", right, engine, rule, terms, True), (), columns, {})
+    text, nothing = f"~ {right}", Factor("1", frozenset(), frozenset())
+    names = known_names(Formula(text, "", right, engine, nothing, terms, True), (), columns, {})
     needed = sorted(names_of(terms) & set(columns))
     if set(by) <= set(columns):
         frame = as_frame("data", data, [*by, *(name for name in needed if name not in by)])
         keys = list(zip(*(frame[name].tolist() for name in by), strict=True))
-    else:
-        index = table.index if isinstance(table, pd.DataFrame) else None
-        if index is None or index.nlevels != len(by) or list(index.names) != list(by):
-            remedy = f"must have {by} as columns or index: a row for each area"
-            raise InvalidArgument("data", columns[:20], remedy)
+    elif isinstance(table, pd.DataFrame) and list(table.index.names) == list(by):
         frame = as_frame("data", data, needed)
-        keys = [key if isinstance(key, tuple) else (key,) for key in index.tolist()]
+        keys = [key if isinstance(key, tuple) else (key,) for key in table.index.tolist()]
+    else:
+        remedy = f"must have {by} as columns or index: a row for each area"
+        raise InvalidArgument("data", columns[:20], remedy)
     rows: dict[Label, int] = {}
     for i, key in enumerate(keys):
         try:
@@ -738,17 +702,14 @@ def _covariates(
         if label in rows:
             raise InvalidArgument("data", user_label(label), "has two rows: one for each area")
         rows[label] = i
-    lacking = [label for label in fitted if label not in rows]
-    if lacking:
+    if lacking := [label for label in fitted if label not in rows]:
         remedy = f"has no row for {several_worded(lacking, by)}: every area with reports needs one"
         raise InvalidArgument("data", type(data).__name__, remedy)
-    labels = (*fitted, *(label for label in rows if label not in set(fitted)))
+    labels = tuple(dict.fromkeys([*fitted, *rows]))
     frame = frame.iloc[[rows[label] for label in labels]]
-    absent = frame[needed].isna().to_numpy()
-    if absent.any():
+    if (absent := frame[needed].isna().to_numpy()).any():
         row, column = np.argwhere(absent)[0].tolist()
-        remedy = (
-            f"lacks {needed[column]!r} of {worded(labels[row], by)}: fill it in, or drop the area"
-        )
-        raise InvalidArgument("data", type(data).__name__, remedy)
-    return labels, frame, text, right, names
+        where = f"lacks {needed[column]!r} of {worded(labels[row], by)}"
+        raise InvalidArgument("data", type(data).__name__, f"{where}: fill it in, or drop the area")
+    spec, X = Spec.of("formula", right, frame, engine, names, text)
+    return labels, text, spec.columns, X

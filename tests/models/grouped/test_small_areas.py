@@ -131,7 +131,7 @@ def test_a_variance_of_zero_does_not_collapse():
     areas = ldp.GroupedModel({k[0]: v for k, v in even.items()}, by="town").fit()
     text = " ".join(areas.small_areas("~ 1", table).summary().as_text().split())
     assert "largest without a variance between areas" in text
-    assert "WARNING: 11 more areas than coefficients" in text
+    assert "NOTE: only 11 more areas than coefficients" in text
 
 
 def test_estimates_lie_between_the_direct_one_and_the_prediction():
