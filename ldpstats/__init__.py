@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     )
     from ldpstats.models.regression.plots import plot_coefficients
     from ldpstats.models.regression.results import RegressionResults
+    from ldpstats.models.small_areas import SmallAreas
     from ldpstats.models.trend import TrendResults
     from ldpstats.models.weighted.calibration import CalibrationReport
     from ldpstats.models.weighted.results import WeightedResults
@@ -122,6 +123,7 @@ _HOMES = {  # and the modules of these
     "models.regression.model": "PrivatizedLogit PrivatizedMNLogit PrivatizedOrderedModel",
     "models.regression.plots": "plot_coefficients",
     "models.regression.results": "RegressionResults",
+    "models.small_areas": "SmallAreas",
     "models.trend": "TrendResults",
     "models.weighted.calibration": "CalibrationReport",
     "models.weighted.results": "WeightedResults",
@@ -185,6 +187,7 @@ __all__ = [
     "RegressionResults",
     "ReplicateWeights",
     "Reports",
+    "SmallAreas",
     "Survey",
     "TestResult",
     "TrendResults",

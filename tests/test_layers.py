@@ -72,8 +72,9 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "parameters",
         "frequency",
         "association",
-        "weighted",
-        "grouped regression",
+        "regression",
+        "small_areas",
+        "grouped weighted",
     ),
 }
 HEAVY = {

@@ -51,7 +51,7 @@ of that wait, or until SIGTERM or Ctrl-C stops the collector; then they go into 
   GET /client.json   the client document, for other clients
   POST /sheets       a sheet; it is acknowledged when it is on the disk
   GET /health        200 while sheets can be kept, else 503; names damaged files
-  GET /counts        how many sheets are in files
+  GET /counts        how many sheets are in files; with --estimates what they say
 
 Without --invitations anybody who reaches the collector can send any number of sheets, and a few
 hundred forged ones can decide a survey. --max-sheets bounds how many are taken in all.
@@ -87,6 +87,9 @@ def add_collect(commands: Any) -> None:
     words += "a code alone, and a code takes one; may be repeated"
     add("--invitations", action="append", default=[], metavar="FILE", help=words)
     add("--max-sheets", type=int, metavar="N", help="sheets that are taken in all (default: all)")
+    words = "show at /counts what the sheets in files say, with intervals that hold however often "
+    words += "one looks; whoever reaches the collector sees them"
+    add("--estimates", action="store_true", help=words)
     words = (
         "sheets in a file, 20 or more (default: 1000); fewer at the turn of the hour and at the end"
     )

@@ -15,7 +15,11 @@ from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from math import ceil
+from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ldpstats.arguments import boolean, listed, positive_integer
 from ldpstats.collector.files import BatchWriter
@@ -30,8 +34,9 @@ from ldpstats.collector.store import (
     opened_withdrawals,
     read_invitations,
 )
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument, LDPError, NotAvailable
 from ldpstats.io.storage import FilePath, refusal
+from ldpstats.mechanisms import Observed
 from ldpstats.page import page_text
 from ldpstats.survey.questionnaire import Questionnaire
 
@@ -56,6 +61,7 @@ def collect(
     limits: Limits | None = None,
     invitations: Sequence[FilePath] = (),
     max_sheets: int | None = None,
+    estimates: bool = False,
     finish: bool = False,
     forget_tokens: bool = False,
 ) -> None:
@@ -92,6 +98,10 @@ def collect(
         code takes one sheet. Without them anybody can send any number of sheets.
     max_sheets : int, optional
         How many sheets are taken in all, those in files included.
+    estimates : bool
+        Show at /counts what the sheets in files say, of each question that is protected: estimates
+        with intervals that hold at all looks together. Whoever can reach the collector sees them,
+        respondents too.
     finish : bool
         Write the sheets that wait, however few they are, merge small files, and return: no sheet is
         taken. For the end of a survey.
@@ -140,7 +150,7 @@ def collect(
     packages()
     with closing(listening(host, port)) as where:
         opened |= {"origins": origins, "behind_proxy": behind_proxy, "limits": limits}
-        opened |= {"invitations": invitations, "max_sheets": max_sheets}
+        opened |= {"invitations": invitations, "max_sheets": max_sheets, "estimates": estimates}
         desk = opened_desk(questionnaire, folder, texts, **opened)
         with closing(desk.intake.store):
             _say_faults(desk.intake.store)
@@ -192,6 +202,7 @@ def opened_desk(
     limits: Limits | None = None,
     invitations: Sequence[FilePath] = (),
     max_sheets: int | None = None,
+    estimates: bool = False,
     forget_tokens: bool = False,
 ) -> Desk:
     """The desk of a collector, with its folder open; see `collect`."""
@@ -228,12 +239,14 @@ def opened_desk(
         store.invite(checks.invitations.hashes)
     client = json.dumps(document).encode("ascii")
     intake = Intake(store, size)
-    return Desk(checks, intake, limits, page.encode("utf-8"), client, deleted, allowed, behind)
+    shown = Estimates(questionnaire, opened) if boolean("estimates", estimates) else None
+    text = page.encode("utf-8")
+    return Desk(checks, intake, limits, text, client, deleted, allowed, behind, shown)
 
 
 # -- The collector's answers to HTTP requests -----------------------------------------------------
 # Nothing that a request says about its sender is stored or logged. No answer shows a traceback, or
-# more about the sheets than how many are in files.
+# more about the sheets than how many are in files, and the estimates from these if it is told to.
 
 
 if TYPE_CHECKING:
@@ -264,6 +277,7 @@ class Desk:
     withdrawals: Withdrawals  # how many reports were deleted after they had been shown
     origins: Sequence[str] = ()  # of other pages that may send; "null" for those opened from a disk
     behind_proxy: bool = False  # whether the sender's address is the last one of X-Forwarded-For
+    estimates: Estimates | None = None  # what sheets say so far, if it is shown
     _dealing: int = 0
     rates: Rates = field(init=False)
 
@@ -388,8 +402,12 @@ class Desk:
     async def counts(self, request: Request) -> Response:
         """GET /counts: sheets in files, and reports that were deleted, in steps."""
         # Sheets that wait are not counted: a count that grows with each would tell when it came
-        counts = {"survey": self.checks.survey, "sheets": self.intake.store.stored}
+        stored = self.intake.store.stored
+        counts: dict[str, Any] = {"survey": self.checks.survey, "sheets": stored}
         counts["withdrawn"] = self.withdrawals.shown
+        if self.estimates is not None:
+            look = asyncio.get_running_loop().run_in_executor
+            counts["estimates"] = await look(None, self.estimates.at, stored)
         return self._answer(request, counts)
 
     # -- answers -------------------------------------------------------------------------------
@@ -481,6 +499,52 @@ def application(desk: Desk) -> Starlette:
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
     app.router.redirect_slashes = False
     return app
+
+
+# -- What sheets say so far -----------------------------------------------------------------------
+
+
+@dataclass
+class Estimates:
+    """Frequencies from the sheets in files, with intervals that hold however often one looks.
+
+    `Observed` columns are left out: counts of what is not protected tell of 20 sheets at a time.
+    """
+
+    questionnaire: Questionnaire
+    folder: Path
+    _sheets: int = 0  # in files, when they were last read
+    _found: dict[str, Any] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def at(self, sheets: int) -> dict[str, Any]:
+        """Estimate, lower and upper by question and category; null where there is no sequence.
+
+        While they are computed for more sheets others get those from before; so do all where a file
+        is damaged, which `health` names.
+        """
+        if sheets != self._sheets and self._lock.acquire(blocking=False):
+            try:
+                with suppress(LDPError):
+                    self._found, self._sheets = self._computed(), sheets
+            finally:
+                self._lock.release()
+        return self._found
+
+    def _computed(self) -> dict[str, Any]:
+        from ldpstats.survey.survey import Survey  # which takes a while
+
+        survey, found = Survey(self.folder), dict[str, Any]()
+        for name, mechanism in self.questionnaire.mechanisms.items():
+            if isinstance(mechanism, Observed):
+                continue
+            found[name] = None
+            with suppress(NotAvailable):
+                results: Any = survey.frequencies(name)
+                rows = results.conf_int(anytime=True).to_numpy()
+                both = np.column_stack([results.params, rows]).round(6)
+                found[name] = dict(zip(map(str, results.categories), both.tolist(), strict=True))
+        return found
 
 
 # -- The server of HTTP: connections that say nothing are closed, and signals end it in order -----

@@ -1,7 +1,8 @@
 """Confidence intervals: functions of arrays that return (..., k, 2), low then high.
 
 Intervals are not clipped: an end may lie outside [0, 1]. `clip_unit` intersects them with [0, 1],
-`edge_normal` and `edge_binomial` give those outside a limit of their own.
+`edge_normal` and `edge_binomial` give those outside a limit of their own. `confidence_sequence` has
+intervals that hold however often one looks.
 
 At the end stand differences of two independent frequencies, whose estimates have variances and
 third cumulants that are polynomials in their own frequency (`CellLaw`). At a difference d the
@@ -484,6 +485,106 @@ def wilson(
     low = np.where(t == 0, 0.0, centre - half)
     high = np.where(t == n, 1.0, centre + half)
     return _mapped(low, high, offset, scale)
+
+
+_NODES = 64
+_NEGLIGIBLE = 40.0  # nats below the largest value of what is integrated
+_TINY = 1e-300
+
+
+def confidence_sequence(
+    tally: npt.ArrayLike,
+    nobs: npt.ArrayLike,
+    offset: npt.ArrayLike = 0.0,
+    scale: npt.ArrayLike = 1.0,
+    alpha: float = 0.05,
+) -> Array:
+    """Intervals of p that may be looked at after every report: they hold p at all looks together.
+
+    Parameters
+    ----------
+    tally : array_like, shape (..., k)
+        Number of reports with an output, or with a bit set; or sums of scores in [0, 1].
+    nobs : array_like
+        Number of reports; it broadcasts against `tally`.
+    offset, scale : array_like
+        Given all earlier reports, one is counted with probability (a score has the mean)
+        ``m = offset + scale p``; scale may be negative, not 0.
+    alpha : float
+        Bound of the probability that the interval of any n, from the first report to the last that
+        there will ever be, misses p.
+
+    Returns
+    -------
+    ndarray, shape (..., k, 2)
+        Low and high ends, not clipped; what is inside [0, 1] is never empty.
+
+    Notes
+    -----
+    Let ``L_n(m) = m^T (1 - m)^(n - T)`` with T the tally of n reports. The interval has all p with
+
+        K_n(p) = integral over v from 0 to 1 of L_n(offset + scale v) dv / L_n(offset + scale p)
+
+    below 1/alpha. For fixed v, with theta and m the means at v and p, a report u in {0, 1}
+    multiplies the ratio by ``f(u) = (theta / m)^u ((1 - theta) / (1 - m))^(1 - u)``, of which the
+    mean given the past is ``m theta / m + (1 - m) (1 - theta) / (1 - m) = 1`` at the true p. So the
+    ratio is a non-negative martingale that begins at 1, and so is its average K_n over v. By
+    Ville's inequality it reaches 1/alpha at some n with probability alpha at most. That needs no
+    law of when one looks or stops, and holds in any order of the reports.
+
+    A score u between 0 and 1 with mean m multiplies by f(u) too, and by the inequality of the
+    weighted means ``f(u) <= u theta / m + (1 - u) (1 - theta) / (1 - m)``, of which the mean is 1:
+    K_n is a supermartingale and the interval holds, but is wider than need be. The right side is a
+    bet on the score, ``1 + b (u - m)`` with ``b = (theta - m) / (m (1 - m))``.
+
+    -log L_n is convex in m, so that the set is an interval, and it depends on n and T alone. It is
+    1.6 to 1.8 (n = 1,000) and 2.1 to 2.3 (n = 1e6) times as wide as an interval for one look.
+
+    References
+    ----------
+    Howard, S. R., Ramdas, A., McAuliffe, J. and Sekhon, J. (2021), Annals of Statistics 49,
+    1055-1080 (mixtures, sub-Bernoulli scores). Waudby-Smith, I. and Ramdas, A. (2024), Journal of
+    the Royal Statistical Society B 86, 1-27 (bets). Robbins, H. (1970), Annals of Mathematical
+    Statistics 41, 1397-1409.
+
+    Examples
+    --------
+    >>> confidence_sequence([350, 35_000], [1000, 100_000]).round(3)
+    array([[0.298, 0.405],
+           [0.344, 0.356]])
+    >>> exact_binomial([350, 35_000], [1000, 100_000]).round(3)
+    array([[0.32 , 0.38 ],
+           [0.347, 0.353]])
+    """
+    from scipy.special import logsumexp, roots_legendre, xlog1py, xlogy
+
+    alpha = level(alpha)
+    given = (np.asarray(one, dtype=np.float64) for one in (tally, nobs, offset, scale))
+    t, n, a, b = np.broadcast_arrays(*given)
+    if not np.all((n >= 1.0) & (t >= 0.0) & (t <= n)):
+        raise InvalidArgument("tally", tally, "must be between 0 and nobs, which is 1 at least")
+    share = t / n
+
+    def loglike(m: Array) -> Array:
+        return np.asarray(n * (xlogy(share, m) + xlog1py(1.0 - share, -m)))
+
+    # the integral, where it is not negligible: log-concave, so that its ends are bounded by a
+    # parabola at the largest value
+    v = np.clip((share - a) / b, 0.0, 1.0)
+    m = np.clip(a + b * v, 0.0, 1.0)
+    up = np.divide(share, m, out=np.zeros(m.shape), where=share > 0.0)
+    down = np.divide(1.0 - share, 1.0 - m, out=np.zeros(m.shape), where=share < 1.0)
+    slope = n * np.abs(b * (up - down))
+    curve = n * b**2 * (up**2 / np.maximum(share, _TINY) + down**2 / np.maximum(1.0 - share, _TINY))
+    reach = 2.0 * _NEGLIGIBLE / (slope + np.sqrt(slope**2 + 2.0 * _NEGLIGIBLE * curve))
+    low, high = np.maximum(v - reach, 0.0), np.minimum(v + reach, 1.0)
+    x, w = (one.reshape(-1, *[1] * share.ndim) for one in roots_legendre(_NODES))
+    nodes = np.clip(a + b * ((low + high) / 2.0 + (high - low) / 2.0 * x), 0.0, 1.0)
+    average = logsumexp(loglike(nodes), axis=0, b=w / 2.0 * (high - low))
+
+    least = average + np.log(alpha)
+    first, last = (root(lambda m: loglike(m) - least, share, end) for end in (0.0, 1.0))
+    return _mapped(first, last, a, b)
 
 
 def _mapped(low: Array, high: Array, offset: npt.ArrayLike, scale: npt.ArrayLike) -> Array:

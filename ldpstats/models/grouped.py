@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import level, one_of, positive_integer
+from ldpstats.arguments import Array, level, one_of, positive_integer
 from ldpstats.errors import (
     InvalidArgument,
     LDPWarning,
@@ -23,7 +23,7 @@ from ldpstats.estimators.base import Estimator
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.rows import Likelihood
 from ldpstats.mechanisms.base import protect_some
-from ldpstats.models.frequency.answers import difference_rows
+from ldpstats.models.frequency.answers import cell_law, difference_rows
 from ldpstats.models.frequency.model import (
     Data,
     FrequencyModel,
@@ -68,6 +68,8 @@ from ldpstats.priors import Pooling, checked_generator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from ldpstats.models.small_areas import SmallAreas
 
 Table = TypeVar("Table")  # a Series or a DataFrame
 
@@ -353,6 +355,8 @@ class GroupedResults(ByGroup):
         How the groups differ.
     mean, cumulative, quantile
         Of ordered answers, in each group.
+    small_areas
+        Estimates of small groups that are helped by the others, and by covariates.
     to_dict, to_json, from_dict, from_json
         Storage; no report is in it.
 
@@ -447,8 +451,8 @@ class GroupedResults(ByGroup):
         alpha : float
             One minus the coverage of each interval.
         **how
-            `method`, `clip` and `simultaneous` of `FrequencyResults.conf_int`; simultaneous
-            intervals cover together within a group.
+            `method`, `clip`, `simultaneous` and `anytime` of `FrequencyResults.conf_int`;
+            simultaneous intervals cover together within a group.
 
         Returns
         -------
@@ -558,6 +562,66 @@ class GroupedResults(ByGroup):
             (reference, all_pairs, partial(self._position, "reference")),
             lambda pairs: difference_rows([(fits[i], fits[j]) for i, j in pairs], alpha),
         )
+
+    # -- small areas -----------------------------------------------------------------------
+
+    def small_areas(self, formula: str, data: Any, category: Any = None) -> SmallAreas:
+        """Estimates of one category in many small groups, each helped by what the others tell.
+
+        The model of Fay and Herriot: frequencies of areas follow a regression on covariates of the
+        areas, but for a rest with the same variance in all. See `SmallAreas`.
+
+        Parameters
+        ----------
+        formula : str
+            Covariates of the areas, such as "~ poor + rural"; "~ 1" for none.
+        data : DataFrame
+            A row for each area, with columns (or an index) of the names in `by`. Areas without
+            reports get the prediction of the model.
+        category : label, optional
+            Of which category; of two the second by default.
+
+        Returns
+        -------
+        SmallAreas
+
+        Raises
+        ------
+        InvalidArgument
+            For a formula that cannot be read, or a table that lacks an area, or a covariate of it.
+        NotAvailable
+            For fewer areas with reports than coefficients and three more; where estimates have no
+            standard errors.
+        NotIdentified
+            For covariates that are collinear in the areas with reports.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> warner = ldp.Warner(epsilon=1.0)
+        >>> groups = {i: warner.counts([60 - 2 * i, 40 + 2 * i]) for i in range(12)}
+        >>> towns = pd.DataFrame({"town": range(14), "poor": range(14)})
+        >>> areas = ldp.GroupedModel(groups, by="town").fit().small_areas("~ poor", towns)
+        >>> areas.params[[0, 11, 13]].round(2).to_dict()
+        {0: 0.28, 11: 0.76, 13: 0.85}
+        """
+        from ldpstats.models.small_areas import SmallAreas
+
+        return SmallAreas.of(self, formula, data, category)
+
+    def _direct(self, place: int) -> tuple[Array, Array, Array, Array]:
+        """One category in each group, for small areas: estimates, laws, reports and weights, (g,).
+
+        A law, (3,), is the variance as a polynomial in the frequency.
+        """
+        if any(fit.linear.at is not None for fit in self.fits):
+            raise NotAvailable(
+                "small areas after a selection of candidates: fit with method='inversion'"
+            )
+        estimates = np.array([fit.linear.estimate[place] for fit in self.fits])
+        laws = np.array([cell_law(fit).variance[place] for fit in self.fits])
+        n = np.array(self._sizes, dtype=np.float64)
+        return estimates, laws, n, n
 
     # -- presentation ----------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
+from inspect import CO_VARKEYWORDS
 from itertools import repeat, zip_longest
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
@@ -370,10 +371,20 @@ T = TypeVar("T")
 
 
 def names_alpha(method: Callable[P, T]) -> Callable[P, T]:
-    """A method that answers ``level=.95`` with the spelling that it has here: ``alpha=0.05``."""
+    """A method that answers ``level=.95`` with the spelling that it has here: ``alpha=0.05``.
+
+    And ``anytime=True``, which frequencies of one question have, with where it is.
+    """
+    code = method.__code__
+    knows = bool(code.co_flags & CO_VARKEYWORDS) or "anytime" in code.co_varnames
 
     @wraps(method)
     def spelled(*args: P.args, **kwargs: P.kwargs) -> T:
+        if "anytime" in kwargs and not knows:
+            raise NotAvailable(
+                "anytime=True is of FrequencyResults.conf_int, for the frequencies of one question "
+                "without weights: other intervals hold for one look"
+            )
         for name in ("level", "conf_level", "confidence", "confidence_level"):
             if name in kwargs:
                 level, alpha = kwargs[name], 0.05

@@ -89,6 +89,26 @@ def test_sheets_become_a_survey(tmp_path, capfd):
     assert len(ldp.Survey(tmp_path)) == 90
 
 
+def test_counts_show_estimates_if_they_are_asked_for(tmp_path):
+    with collecting(tmp_path, batch=40, estimates=True) as sender:
+        assert sender.get("/counts").json()["estimates"] == {}
+        for sheet in sent(SHEET, people(80, 1), 2):
+            assert sender.send(sheet).status == 200
+        sender.get("/counts")
+    with collecting(tmp_path, estimates=True) as sender:
+        shown = sender.get("/counts").json()
+        assert "estimates" in shown and shown["sheets"] == 80
+    survey = ldp.Survey(tmp_path)
+    assert list(shown["estimates"]) == ["job", "late"]  # not the unprotected sex
+    for name, found in shown["estimates"].items():
+        results = survey.frequencies(name)
+        expected = results.conf_int(anytime=True).round(6)
+        expected.insert(0, "params", results.params.round(6))
+        assert found == dict(zip(expected.index, expected.to_numpy().tolist(), strict=True))
+    with collecting(tmp_path) as sender:
+        assert "estimates" not in sender.get("/counts").json()
+
+
 def test_devices_send_messages_of_their_true_answers(tmp_path):
     opposite = ldp.Warner(p=1e-9)  # a true answer that is sent would show
     sheet = ldp.Questionnaire({"job": ldp.KRR(("nurse", "cook"), epsilon=1.0), "late": opposite})

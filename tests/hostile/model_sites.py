@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from hostile.examples import JOBS, P3, RNG, Examples, Site, rng, taken
 
 import ldpstats as ldp
@@ -165,6 +166,8 @@ def result_sites(e: Examples) -> Iterator[Site]:
             if name == "DictionaryResults":
                 plot |= {"most": 5, "truth": {"abca": 0.3}}
             yield Site(f"{name}.plot", r.plot, taken(r.plot, plot), slow=True)
+    looked = {"alpha": 0.05, "clip": False, "simultaneous": "bonferroni", "anytime": True}
+    yield Site("conf_int anytime", e.results.conf_int, looked)
     known = {"alpha": 0.05, "method": "profile", "model": e.frequency, "progress": False}
     yield Site("conf_int profile", e.results.conf_int, known)
     redrawn = known | {"method": "bootstrap", "rng": RNG, "n_boot": 39}
@@ -216,6 +219,18 @@ def _grouped(e: Examples) -> ldp.GroupedResults:
     return ldp.GroupedModel(groups, by="region").fit()
 
 
+def _towns() -> tuple[ldp.GroupedResults, dict[str, Any]]:
+    groups = {i: ldp.KRR(JOBS, 2.0).counts([30 + i, 20, 10]) for i in range(7)}
+    rows = pd.DataFrame({"town": range(8), "poor": np.arange(8.0) ** 2})
+    given = {"formula": "~ poor", "data": rows, "category": "nurse"}
+    return ldp.GroupedModel(groups, by="town").fit(), given
+
+
+def _small_areas() -> ldp.SmallAreas:
+    grouped, given = _towns()
+    return grouped.small_areas(**given)
+
+
 def _trend(e: Examples) -> ldp.TrendResults:
     waves = {2023: e.counts["KRR"], 2024: ldp.KRR(JOBS, 2.0).counts([30, 20, 10])}
     return ldp.TrendResults.of(ldp.GroupedModel(waves, by="year").fit())
@@ -234,6 +249,15 @@ def _grouped_sites(e: Examples) -> Iterator[Site]:
     yield Site("GroupedResults.plot", r.plot, plot, slow=True)
     yield Site("GroupedResults.differences", r.differences, {"reference": "south", "alpha": 0.05})
     yield Site("GroupedResults pairs", r.differences, {"alpha": 0.05, "all_pairs": True})
+    towns, given = _towns()
+    yield Site("GroupedResults.small_areas", towns.small_areas, given)
+    areas = _small_areas()
+    for name in ("summary_frame", "to_frame", "conf_int"):
+        yield Site(f"SmallAreas.{name}", getattr(areas, name), {"alpha": 0.05})
+    how = {"alpha": 0.05, "max_rows": 40, "details": True}
+    yield Site("SmallAreas.summary", areas.summary, how)
+    plot = {"alpha": 0.05, "sort": True, "most": 2, "title": "Answers", "ax": None}
+    yield Site("SmallAreas.plot", areas.plot, plot, slow=True)
     trend = _trend(e)
     of = {"waves": trend.by_wave, "order": [2023, 2024]}
     yield Site("TrendResults.of", ldp.TrendResults.of, of)
@@ -265,6 +289,7 @@ def document_sites(e: Examples) -> Iterator[Site]:
         "DictionaryResults": e.discovered,
         "GroupedResults": _grouped(e),
         "TrendResults": _trend(e),
+        "SmallAreas": _small_areas(),
     }
     two = ldp.two_sample_test(e.counts["KRR"], e.counts["KRR"])
     yield Site("TwoSampleResult.from_dict", type(two).from_dict, {"document": two.to_dict()})

@@ -25,7 +25,13 @@ from ldpstats.inference import information as fisher
 from ldpstats.inference import intervals
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.information import observed_tangent_inverse
-from ldpstats.inference.intervals import edge_binomial, edge_normal, exact_binomial, wilson
+from ldpstats.inference.intervals import (
+    confidence_sequence,
+    edge_binomial,
+    edge_normal,
+    exact_binomial,
+    wilson,
+)
 from ldpstats.inference.tails import continuity, skewed_pvalue
 from ldpstats.likelihood.covariance import (
     Covariance,
@@ -182,6 +188,28 @@ class Laws(Fit):
         own = np.flatnonzero(self._counted)
         if self.exact is not None and own.size:
             bounds[own] = self.exact.take(own).apply(exact_binomial, alpha)
+        return bounds
+
+    def _sequence(self, alpha: float) -> Array:
+        """Intervals, (k, 2), that hold at all looks: of binomial counts, else of bounded scores."""
+        estimate, exact, law = self.linear.estimate, self.exact, self.law
+        bounds = np.full((estimate.size, 2), np.nan)
+        counted = np.zeros(estimate.size, dtype=bool) if exact is None else exact.known
+        if exact is not None and counted.any():
+            bounds[counted] = exact.apply(confidence_sequence, alpha)
+        if counted.all():
+            return bounds
+        if law is None or len(law.parts) != 1 or law.parts[0].weights.ndim != 2:
+            raise NotAvailable(
+                "anytime=True needs what each report counts for, known beforehand: not of hashed "
+                "candidates, nor of several mechanisms or cohorts together; take the reports of "
+                "one mechanism alone"
+            )
+        scores = law.parts[0].weights[~counted]
+        scale = 1.0 / np.ptp(scores, axis=1)
+        offset = -scores.min(axis=1) * scale
+        tally = self.nobs * np.clip(offset + scale * estimate[~counted], 0.0, 1.0)
+        bounds[~counted] = confidence_sequence(tally, self.nobs, offset, scale, alpha)
         return bounds
 
     def _cut(self, bounds: Array, method: str, which: Uncertain, alpha: float) -> Array:

@@ -183,6 +183,7 @@ class FrequencyResults(Results, Laws):
         method: str = "default",
         clip: bool = True,
         simultaneous: str | None = None,
+        anytime: bool = False,
         **how: Any,
     ) -> pd.DataFrame:
         """Confidence intervals of the frequencies.
@@ -211,21 +212,38 @@ class FrequencyResults(Results, Laws):
         simultaneous : {None, "bonferroni", "sidak", "scheffe"}
             Cover all k frequencies together; "scheffe" (Wald intervals only) covers every
             contrast too.
+        anytime : bool
+            For a collection that goes on: an interval (a confidence sequence) that holds the
+            frequency at all looks together, at whatever numbers of reports, and whenever one stops.
+            It takes respondents to be drawn from a population that stays as it is, and is 1.6 to
+            2.3 times as wide as that for one look; where reports of a category have more than two
+            scores up to 1.7 times that. See `inference.intervals.confidence_sequence`.
 
         Returns
         -------
         DataFrame, shape (k, 2)
             Columns "lower" and "upper".
 
+        Raises
+        ------
+        NotAvailable
+            For `anytime` of hashed candidates, or of several mechanisms together.
+
         Examples
         --------
         >>> import ldpstats as ldp
         >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
-        >>> ldp.FrequencyModel(counts).fit().conf_int().round(3)
+        >>> results = ldp.FrequencyModel(counts).fit()
+        >>> results.conf_int().round(3)
            lower  upper
         a  0.487  0.657
         b  0.244  0.407
         c  0.032  0.182
+        >>> results.conf_int(anytime=True).round(3)
+           lower  upper
+        a  0.435  0.711
+        b  0.195  0.460
+        c  0.000  0.232
         """
         alpha, clip = level(alpha), boolean("clip", clip)
         method = one_of("method", method, METHODS)
@@ -237,12 +255,17 @@ class FrequencyResults(Results, Laws):
                 raise InvalidArgument("simultaneous", simultaneous, "goes with method='wald'")
         elif simultaneous is not None:
             alpha = intervals.simultaneous_alpha(alpha, self.k, simultaneous)
+        if boolean("anytime", anytime) and chosen != "default":
+            raise InvalidArgument("anytime", anytime, "has a method of its own: leave method= out")
         if chosen in ("wald-mle", "profile", "bootstrap"):
             warn_of_method(chosen, self.on_boundary, self.is_incomplete)
         for name, value in how.items():
             if name not in _OPTIONS.get(chosen, set()):
                 raise InvalidArgument(name, value, f"is no option of method={chosen!r}")
-        if chosen in ("profile", "bootstrap"):
+        if anytime:
+            bounds = self._sequence(alpha)
+            bounds = intervals.clip_unit(bounds) if clip else bounds
+        elif chosen in ("profile", "bootstrap"):
             model = how.pop("model", None)
             compute = getattr(model, f"{chosen}_intervals", None)
             if compute is None or not isinstance(getattr(model, "nobs", None), int):

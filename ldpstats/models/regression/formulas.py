@@ -137,10 +137,7 @@ class Formula:
         if not right:
             remedy = f"has nothing on the right of ~: it {_EXAMPLE}; ~ 1 is an intercept alone"
             raise InvalidArgument("formula", text, remedy)
-        import statsmodels.formula
-
-        options = getattr(statsmodels.formula, "options", None)  # versions before 0.15 have none
-        engine = str(getattr(options, "formula_engine", "patsy"))
+        engine = formula_engine()
         responses, _ = terms_of("formula", engine, f"0 + {left}", text)
         if len(responses) != 1 or len(responses[0]) != 1:
             remedy = f"must have one response on the left of ~, not {left!r}"
@@ -175,6 +172,14 @@ class Formula:
             kept += [":".join(public)] if public else []
             kept += [_quoted(name) for name in shared]
         return " + ".join(["1", *dict.fromkeys(kept)])
+
+
+def formula_engine() -> str:
+    """The engine that statsmodels is told to use, patsy or formulaic."""
+    import statsmodels.formula
+
+    options = getattr(statsmodels.formula, "options", None)  # versions before 0.15 have none
+    return str(getattr(options, "formula_engine", "patsy"))
 
 
 def one_sided(argument: str, text: object, engine: str) -> tuple[str, Terms]:

@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ldpstats.models.small_areas import SmallAreas
+
 
 @dataclass(frozen=True, eq=False)
 class WeightedResults(ByGroup, DesignResults):
@@ -87,6 +89,8 @@ class WeightedResults(ByGroup, DesignResults):
         Numbers of persons, means of scores, ratios of categories, differences between domains.
     cumulative, quantile
         Of ordered answers.
+    small_areas
+        Estimates of small domains that are helped by the others, and by covariates.
     unexplained
         Share of the answers that are not among the candidates, of an open alphabet.
     deff
@@ -322,6 +326,42 @@ class WeightedResults(ByGroup, DesignResults):
             (reference, all_pairs, partial(self._position, "reference")),
             lambda pairs: difference_rows(pairs, k, law, df_of, alpha),
         )
+
+    def small_areas(self, formula: str, data: Any, category: Any = None) -> SmallAreas:
+        """Estimates of one category in many small domains, see `GroupedResults.small_areas`.
+
+        Domains in one sampling unit, whose own standard errors are unknown, take part: variances
+        are those of simple samples of their effective size times one design effect for all.
+
+        Raises
+        ------
+        NotAvailable
+            Where no domain has a standard error.
+        """
+        from ldpstats.models.small_areas import SmallAreas
+
+        return SmallAreas.of(self, formula, data, category)
+
+    def _direct(self, place: int) -> tuple[Array, Array, Array, Array]:
+        """As of `GroupedResults`; weights are estimated numbers of persons."""
+        k, domains = len(self.categories), self.domains
+        estimates = self.linear.estimate.reshape(-1, k)[:, place]
+        n, persons = domains.sizes / domains.spread, self._persons @ self.totals_law.estimate
+        (a,), (b,) = (getattr(self.counted, name)[[place]] for name in ("offset", "scale"))
+        # of one report by which the category is counted; otherwise the same everywhere
+        one = np.array([a * (1.0 - a), b * (1.0 - 2.0 * a), -b * b]) / b**2
+        one = one if np.isfinite(b) else np.array([1.0, 0.0, 0.0])
+        known = np.flatnonzero(~domains.alone)
+        df = domains.df[known]
+        if not df.sum() > 0.0:
+            raise NotAvailable(
+                "small areas: no domain shows its variance, as each is in one sampling unit; where "
+                "the units are the areas, leave clusters= out: respondents are then the units"
+            )
+        V, y = np.square(self.linear.every_bse()).reshape(-1, k)[known, place], estimates[known]
+        simple = one @ np.array([np.ones(y.size), y, y**2 - V])  # unbiased, as y^2 - V is of p^2
+        deff = (df @ (n[known] * V)) / (df @ simple)
+        return estimates, deff * one / n[:, None], n, persons
 
     # -- tests -------------------------------------------------------------------------------
 
