@@ -435,13 +435,20 @@ class RAPPOR(TwoResponses, HashedBits):
         once = self.f == 0.0
         check_audit(self.audit())
         check_audit(self.lifetime_audit())
+        spent = self.epsilon if once else self.lifetime_epsilon
+        return client_document(self.fingerprint, spent, {"question": self._own_document()})
+
+    def _own_document(self) -> dict[str, Any]:
+        """The question of a device that keeps its secret."""
         names = ("owned", "absent", "one", "zero")
         both = (*self.permanent_thresholds(), *self.report_thresholds())
         thresholds = dict(zip(names, map(str, both), strict=True))
         draw = {"kind": "rappor", **self._hash_document(), "digest": self.filter_digest}
-        question = self._question_document() | {"draw": {**draw, **thresholds, "once": once}}
-        spent = self.epsilon if once else self.lifetime_epsilon
-        return client_document(self.fingerprint, spent, {"question": question})
+        draw |= {**thresholds, "once": self.f == 0.0}
+        return self._question_document() | {"draw": draw}
+
+    def _kept_document(self) -> dict[str, Any] | None:
+        return self._own_document() if self.f else None
 
     @cached_property
     def filter_digest(self) -> str:  # type: ignore[override]
