@@ -314,7 +314,8 @@ Designs with unknown parameters ask two groups with different devices, --group f
 says its group, "A:yes", or the column NAME_cohort does beside the column NAME.
 
 A survey that comes back has a questionnaire for each wave: the same options, another --wave. With
---link devices send one pseudonym in all waves, so that answers of several waves can be joined.
+--link devices send one pseudonym in all waves, so that answers of several waves can be joined; with
+--keep they also report from one response to each answer, as RAPPOR has it, in all waves.
 
 Privatise a table of answers with ldpstats privatize INPUT OUTPUT --questionnaire FILE.
 """
@@ -354,6 +355,8 @@ def add_questionnaire(commands: Any) -> None:
     add("--wave", metavar="NAME", help="name of this wave of a survey that comes back: 2026-05")
     words = "devices send the same pseudonym in all waves; needs --wave"
     add("--link", action="store_true", help=words)
+    words = "devices keep the responses of RAPPOR and of mechanisms with two steps; needs --link"
+    add("--keep", action="store_true", help=words)
     add("--force", action="store_true", help="overwrite a file that exists")
 
 
@@ -362,7 +365,7 @@ def _questionnaire(given: argparse.Namespace) -> None:
         if flag in ("--question", "--group"):  # several may have one specification
             distinct(given.file, last)
     if not given.asked:
-        for name in ("ask", "refused", "wave", "link"):
+        for name in ("ask", "refused", "wave", "link", "keep"):
             if getattr(given, name) not in (None, False):
                 raise LDPError(f"--{name} goes with --question or --krr: name the questions")
         print(as_text(ldp.Questionnaire.from_json(given.file)))
@@ -398,7 +401,7 @@ def _questionnaire(given: argparse.Namespace) -> None:
                 raise InvalidArgument(f"--group {name}", group, remedy)
             steps[group] = ldp.devices.Device(made_by.device)
         mechanisms[name] = ldp.devices.cohorts(steps).mechanism(first.categories)
-    how = {name: getattr(given, name) for name in ("ask", "refused", "wave", "link")}
+    how = {name: getattr(given, name) for name in ("ask", "refused", "wave", "link", "keep")}
     sheet = ldp.Questionnaire(mechanisms, **how)
     sheet.to_json(given.file, force=given.force)
     print(as_text(ldp.Questionnaire.from_json(given.file)))

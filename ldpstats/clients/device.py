@@ -103,10 +103,10 @@ class Budget(portable.Budget):
     def within(self) -> NotAvailable:
         return NotAvailable("a report of this client is being made: not from within it")
 
-    def secret(self, words: Words) -> bytes:
+    def secret(self, words: Any) -> bytes:
         """The secret in the file; without a file a new one, which lives in memory."""
         if self.file is None:
-            return words.bytes(portable.SECRET_BYTES)
+            return bytes(words.bytes(portable.SECRET_BYTES))
         return portable.kept_secret(self._document, self.file)
 
 

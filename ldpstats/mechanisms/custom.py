@@ -13,7 +13,7 @@ from functools import cached_property, reduce
 from itertools import product as combinations
 from secrets import token_hex
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, NoReturn, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -237,10 +237,12 @@ class Enumerated(Mechanism):
         if self.steps is None or self.sensitive is not None:
             return None
         check_table(self, sum(one.size for one in self.steps))
-        first, then = (
-            samplers.integer_rows(one).document(one.shape[1]) for one in self.steps
-        )
-        draw = {"kind": "kept", "digest": self.permanent, "responses": len(self.steps[1])}
+        first, then = (samplers.integer_rows(one).document(one.shape[1]) for one in self.steps)
+        draw: dict[str, Any] = {
+            "kind": "kept",
+            "digest": self.permanent,
+            "responses": len(self.steps[1]),
+        }
         draw |= {"first": first, "then": then}
         answers, reports = texts(self.categories), self._reports_document()
         return {"answers": answers, "reports": reports, "draw": draw}
@@ -625,6 +627,14 @@ class KeptClient(SingleDevice):
         """
         code = int(encode("value", [value], self.mechanism.categories)[0][0])
         return plain(self.mechanism.outputs[self._question.draw(code, self._words)])
+
+    def privatize(self, values: object, missing: str = "raise") -> NoReturn:
+        """Refused: a device has the answers of one respondent."""
+        del values
+        raise NotAvailable(
+            "a KeptClient is one respondent's device: use report(value); for many respondents "
+            "who report once each, use mechanism.collector().privatize(values)"
+        )
 
     def __repr__(self) -> str:
         return (

@@ -418,7 +418,8 @@ class RAPPOR(TwoResponses, HashedBits):
         """What a device without Python is given, see `Mechanism.client_document`.
 
         Its `epsilon` is that of all reports of one answer; at f = 0, of the one report. In a
-        questionnaire a device draws each report anew, without a permanent response.
+        questionnaire a device draws each report anew, without a permanent response, unless the
+        questionnaire has ``keep=True``.
 
         Raises
         ------
@@ -469,7 +470,8 @@ class BooleanRAPPOR(TwoResponses, Enumerated):
     Its noise is that of `RAPPOR`, which makes it with ``n_bits=1``: where the answer is true the
     bit is 1 with probability ``p1 = (1 - f) q + f (p + q)/2``, where it is false with ``p0 = (1 -
     f) p + f (p + q)/2``. Nothing is hashed, and cohorts say nothing: a report is 0 or 1. A
-    client that rests on `client_document` keeps nothing; that of `client` is as of `RAPPOR`.
+    client that rests on `client_document` keeps nothing; that of `client` is as of `RAPPOR`, and
+    in a questionnaire with ``keep=True`` all keep their responses.
 
     Parameters
     ----------

@@ -619,8 +619,8 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         entropy, state, allow_no_privacy
             As for `Mechanism.client`. Observed questions need no permission.
         reports : int or None
-            How many sheets it may fill in, each of which spends the questionnaire's epsilon. Without
-            ``keep=True`` that is so under `RAPPOR`, too: each sheet is drawn anew.
+            How many sheets it may fill in, each of which spends the questionnaire's epsilon, also
+            under `RAPPOR`: without ``keep=True`` each sheet is drawn anew.
         max_epsilon : float, optional
             The largest epsilon of a sheet that is accepted, in nats.
         tags : mapping from question to (mapping from tag to set of categories), optional

@@ -190,13 +190,14 @@ class KeptQuestion(Question):
     def remembering(self, words: Words, secret: bytes) -> Callable[[Array], Any]:
         """What `device` returns, where responses are kept under the secret of the device."""
         kept = kept_question(self.document(), portable.secret_of(secret, self.name))
+        source: Any = words
 
         def report(given: Array) -> Any:
             if self.labels is None:
-                return kept.report(kept.read(str.__str__(given[0])), words)
+                return kept.report(kept.read(str.__str__(given[0])), source)
             if isinstance(kept, portable.Kept):
-                return plain(self.made_by.outputs[kept.draw(int(given[0]), words)])
-            return kept.report(kept.read(str(self.labels[int(given[0])])), words)
+                return plain(self.made_by.outputs[kept.draw(int(given[0]), source)])
+            return kept.report(kept.read(str(self.labels[int(given[0])])), source)
 
         return report
 

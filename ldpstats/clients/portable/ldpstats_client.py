@@ -1499,7 +1499,7 @@ def invitation_code(text: Any) -> str:
 # --- The client -----------------------------------------------------------------------------------
 
 
-def canonical(document: dict[str, Any]) -> bytes:
+def canonical(document: Any) -> bytes:
     """The canonical text of a document (section 2.4)."""
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
 
@@ -1561,8 +1561,8 @@ class Client:
 
     `document` is a client document. `reports` is how many reports, or sheets, may be made (None:
     no limit); with a `state` file, all programs that use the file count together, and so do the
-    waves of a questionnaire. `secret` is that of kept responses and linked waves, 32 bytes; without it
-    one is drawn, or read from the state file. `tags` are the respondent's own categories, which
+    waves of a questionnaire. `secret` is that of kept responses and linked waves, 32 bytes; without
+    it one is drawn, or read from the state file. `tags` are the respondent's own categories, which
     stay here: {tag: [answers]}, or {question: {tag: [answers]}}.
     `max_epsilon` is the largest epsilon of one report that this device accepts, in text: what the
     draws spend is computed. With it, questions that are not protected, or not for all answers, are

@@ -67,9 +67,9 @@ _SIZES = {
     "kept": ldp.KRR(("nurse", "cook", "none"), 2.0).then(
         ldp.KRR(("nurse", "cook", "none"), 1.0), keep="first"
     ),
-    "kept-strange": ldp.KRR(STRANGE, 1.0).then(
-        {label: i % 3 for i, label in enumerate(STRANGE)}
-    ).then(ldp.GeometricResponse(3, 0.5), keep="first"),
+    "kept-strange": ldp.KRR(STRANGE, 1.0)
+    .then({label: i % 3 for i, label in enumerate(STRANGE)})
+    .then(ldp.GeometricResponse(3, 0.5), keep="first"),
 }
 
 _REGIONS = ("centre", "park", "hospital", "__proto__", "😀")
