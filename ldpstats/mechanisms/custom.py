@@ -122,7 +122,6 @@ class Enumerated(Mechanism):
 
     n_bits = 0
     n_cohorts = 0
-    keep: str | None = None  # the step whose responses clients keep
     _channel: ClassVar[Any]  # Q, unless the subclass has a `channel` of its own
 
     def channel(self, candidates: Any = None) -> Channel:
@@ -372,7 +371,9 @@ class Enumerated(Mechanism):
         made = combined(Q, self.categories, labels, self.sensitive, f"{made_of(self)} >> {after}")
         order = category_order(labels, self.categories)
         R = R if order is None else R[:, order]
-        keep, kept, steps = keep or self.keep, self.permanent, None
+        if keep is None and isinstance(self, CustomMechanism):
+            keep = self.keep
+        kept, steps = self.permanent, None
         if kept is not None:
             steps = None if self.steps is None else (self.steps[0], self.steps[1] @ R)
         elif not any(np.all((law == 0.0) | (law == 1.0)) for law in (R, channel.matrix())):
