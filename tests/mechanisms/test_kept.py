@@ -188,3 +188,23 @@ URR = ldp.URR(JOBS, {"none"}, 1.0)
 def test_what_cannot_be_kept_is_refused(make: Any, said: str):
     with pytest.raises(ldp.InvalidArgument, match=said):
         make()
+
+
+def test_change_of_two_such_surveys_takes_their_joint_law():
+    rng = np.random.default_rng(8)
+    path = rng.choice(["cook, cook", "cook, nurse", "none, none"], 6_000, p=[0.5, 0.2, 0.3])
+    panel = KEPT.joint_law(2)
+    both = panel.split(panel.privatize(path, rng)).values()
+    surveys = []
+    for wave, own in zip("12", both, strict=True):
+        table = pd.DataFrame({"job": KEPT.report_labels(own), "token": range(6_000)})
+        sheet = ldp.Questionnaire({"job": KEPT}, wave=wave, link=True, keep=True)
+        surveys.append(ldp.Survey(table, sheet))
+    first, second = surveys
+    found = first.change(second, "job", id="token").turnover()
+    told = first.change(second, "job", id="token", memoised=True).turnover()
+    assert found == told and found.lower < 0.2 < found.upper
+    anew = first.change(second, "job", id="token", memoised=False).turnover()
+    assert anew.upper < 0.2  # what overlooking it would say
+    with pytest.raises(ldp.NotAvailable, match="permanent response"):
+        first.change(ldp.Survey(table, {"job": KEPT}), "job", id="token")
