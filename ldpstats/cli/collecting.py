@@ -200,6 +200,34 @@ def _page(given: argparse.Namespace) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+# -- ldpstats statement: what a privacy officer is shown ------------------------------------------
+
+
+_STATEMENT = """\
+Print the privacy statement of a questionnaire, for whoever has to approve the survey: what is
+asked, what leaves a device, epsilon by question and in all, what anyone can conclude, over several
+waves too, and what is not protected. --to writes it as a page of HTML.
+"""
+
+
+def add_statement(commands: Any) -> None:
+    words = "say on one page what a questionnaire protects, and what not"
+    command = added(commands, "statement", _statement, words, _STATEMENT)
+    add = command.add_argument
+    add("questionnaire", metavar="QUESTIONNAIRE", help="the questionnaire (JSON)")
+    add("--to", metavar="FILE", help="the page to write, such as statement.html")
+    add("--force", action="store_true", help="overwrite a file that exists")
+
+
+def _statement(given: argparse.Namespace) -> None:
+    distinct(given.questionnaire, given.to)
+    statement = ldp.Questionnaire.from_json(given.questionnaire).statement()
+    if given.to is None:
+        print(statement)
+    else:
+        statement.to_html(given.to, force=given.force)
+
+
 # -- ldpstats client: what respondents' devices are given, in the language that they run ----------
 
 

@@ -68,6 +68,7 @@ from ldpstats.survey.questions import (
     question_of,
     read_questions,
 )
+from ldpstats.survey.statement import Statement, statement_of
 from ldpstats.survey.tables import Column, MissingCodes, Table
 
 # -- Answer sheets: a respondent's reports to the questions that she is asked ---------------------
@@ -508,6 +509,38 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         )
 
     # -- reports -----------------------------------------------------------------------------
+
+    def statement(self) -> Statement:
+        """A privacy statement, one page for whoever approves the survey, as text and HTML.
+
+        What is asked, what leaves a device, epsilon by question and in all, what anyone can
+        conclude, over several waves too, and what is not protected: computed from this
+        questionnaire alone.
+
+        Returns
+        -------
+        Statement
+            ``print`` shows it, ``to_html("statement.html")`` writes it, `table` has its numbers.
+
+        Raises
+        ------
+        NotAvailable
+            For devices with unknown parameters, whose epsilon depends on them.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> statement = ldp.Questionnaire({"ill": ldp.Warner(epsilon=1.0)}).statement()
+        >>> print(str(statement).partition("What leaves")[0].rstrip())
+        Privacy statement
+        =================
+        <BLANKLINE>
+        What is asked
+        -------------
+        The questionnaire has 1 question, of which 1 is protected.
+        - “ill”: 2 answers: 'no', 'yes'
+        """
+        return statement_of(self)
 
     @secretive
     def privatize(
