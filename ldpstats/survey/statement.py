@@ -268,7 +268,8 @@ def _concluded(sheet: Any, found: dict[str, list[float]]) -> Section:
         words += f"a factor of {exp(min(total, 700.0)):.4g} between any two sets of answers."
     else:
         words += "Some report can tell for certain: no epsilon bounds all reports together."
-    rows: list[tuple[str, ...]] = [("question", "epsilon", "times", "before", "after", "of a rare answer")]
+    heads = "question", "epsilon", "times", "before", "after", "of a rare answer"
+    rows: list[tuple[str, ...]] = [heads]
     for name, (epsilon, odds, *shares) in found.items():
         cells = [f"{epsilon:.4g}", f"{odds:.4g}", *map(_percent, shares)]
         rows.append((one_line(name, _LONGEST), *cells))
