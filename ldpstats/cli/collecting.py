@@ -203,6 +203,34 @@ def _page(given: argparse.Namespace) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+# -- ldpstats statement: what a privacy officer is shown ------------------------------------------
+
+
+_STATEMENT = """\
+Print the privacy statement of a questionnaire, for whoever has to approve the survey: what is
+asked, what leaves a device, epsilon by question and in all, what anyone can conclude, over several
+waves too, and what is not protected. --to writes it as a page of HTML.
+"""
+
+
+def add_statement(commands: Any) -> None:
+    words = "say on one page what a questionnaire protects, and what not"
+    command = added(commands, "statement", _statement, words, _STATEMENT)
+    add = command.add_argument
+    add("questionnaire", metavar="QUESTIONNAIRE", help="the questionnaire (JSON)")
+    add("--to", metavar="FILE", help="the page to write, such as statement.html")
+    add("--force", action="store_true", help="overwrite a file that exists")
+
+
+def _statement(given: argparse.Namespace) -> None:
+    distinct(given.questionnaire, given.to)
+    statement = ldp.Questionnaire.from_json(given.questionnaire).statement()
+    if given.to is None:
+        print(statement)
+    else:
+        statement.to_html(given.to, force=given.force)
+
+
 # -- ldpstats client: what respondents' devices are given, in the language that they run ----------
 
 
@@ -317,7 +345,8 @@ Designs with unknown parameters ask two groups with different devices, --group f
 says its group, "A:yes", or the column NAME_cohort does beside the column NAME.
 
 A survey that comes back has a questionnaire for each wave: the same options, another --wave. With
---link devices send one pseudonym in all waves, so that answers of several waves can be joined.
+--link devices send one pseudonym in all waves, so that answers of several waves can be joined; with
+--keep they also report from one response to each answer, as RAPPOR has it, in all waves.
 
 Privatise a table of answers with ldpstats privatize INPUT OUTPUT --questionnaire FILE.
 """
@@ -357,6 +386,8 @@ def add_questionnaire(commands: Any) -> None:
     add("--wave", metavar="NAME", help="name of this wave of a survey that comes back: 2026-05")
     words = "devices send the same pseudonym in all waves; needs --wave"
     add("--link", action="store_true", help=words)
+    words = "devices keep the responses of RAPPOR and of mechanisms with two steps; needs --link"
+    add("--keep", action="store_true", help=words)
     add("--force", action="store_true", help="overwrite a file that exists")
 
 
@@ -365,7 +396,7 @@ def _questionnaire(given: argparse.Namespace) -> None:
         if flag in ("--question", "--group"):  # several may have one specification
             distinct(given.file, last)
     if not given.asked:
-        for name in ("ask", "refused", "wave", "link"):
+        for name in ("ask", "refused", "wave", "link", "keep"):
             if getattr(given, name) not in (None, False):
                 raise LDPError(f"--{name} goes with --question or --krr: name the questions")
         print(as_text(ldp.Questionnaire.from_json(given.file)))
@@ -401,7 +432,7 @@ def _questionnaire(given: argparse.Namespace) -> None:
                 raise InvalidArgument(f"--group {name}", group, remedy)
             steps[group] = ldp.devices.Device(made_by.device)
         mechanisms[name] = ldp.devices.cohorts(steps).mechanism(first.categories)
-    how = {name: getattr(given, name) for name in ("ask", "refused", "wave", "link")}
+    how = {name: getattr(given, name) for name in ("ask", "refused", "wave", "link", "keep")}
     sheet = ldp.Questionnaire(mechanisms, **how)
     sheet.to_json(given.file, force=given.force)
     print(as_text(ldp.Questionnaire.from_json(given.file)))

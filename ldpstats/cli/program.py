@@ -31,6 +31,7 @@ from ldpstats.cli.collecting import (
     add_page,
     add_privatize,
     add_questionnaire,
+    add_statement,
 )
 from ldpstats.cli.common import HOW
 from ldpstats.cli.planning import add_audit, add_device, add_plan
@@ -240,6 +241,7 @@ def _parser() -> argparse.ArgumentParser:
     add_questionnaire(commands)
     add_client(commands)
     add_page(commands)
+    add_statement(commands)
     add_invite(commands)
     add_collect(commands)
     add_audit(commands)

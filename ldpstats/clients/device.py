@@ -42,6 +42,13 @@ def opened(document: Callable[[], dict[str, Any]]) -> Any:
     return None
 
 
+def kept_question(document: dict[str, Any] | None, secret: bytes) -> Any:
+    """The question of a client document whose responses are kept, under the secret of a device."""
+    question: Any = portable.open_question(portable.Fields(document))
+    question.keep_secret(secret)
+    return question
+
+
 def drawn_report(question: Question | None, text: object, words: Words) -> Any:
     """The report of an answer in text; None where a sampler draws, or says why it does not."""
     if question is not None and isinstance(words, SystemWords):
@@ -95,6 +102,12 @@ class Budget(portable.Budget):
 
     def within(self) -> NotAvailable:
         return NotAvailable("a report of this client is being made: not from within it")
+
+    def secret(self, words: Any) -> bytes:
+        """The secret in the file; without a file a new one, which lives in memory."""
+        if self.file is None:
+            return bytes(words.bytes(portable.SECRET_BYTES))
+        return portable.kept_secret(self._document, self.file)
 
 
 def opened_budget(reports: int | None, state: object, fresh: dict[str, str]) -> Budget:
@@ -522,6 +535,10 @@ class Instrument(Specified, Generic[ClientType, CollectorType]):
     def _spent(self) -> float:
         """Privacy that one report spends, in nats; inf where no category is sensitive."""
 
+    def _lifetime(self) -> float:
+        """What a client document and a device declare: more than one report where it keeps some."""
+        return self._spent()
+
     def _state(self) -> dict[str, str]:
         """What a new state file says: the fingerprint of what is counted together, a secret."""
         return {"fingerprint": self.fingerprint}
@@ -579,7 +596,7 @@ class Instrument(Specified, Generic[ClientType, CollectorType]):
         """
         asked = self._asked_document()  # refuses large tables, of which audits take long
         check_audit(self.audit())
-        return client_document(self.fingerprint, self._spent(), asked)
+        return client_document(self.fingerprint, self._lifetime(), asked)
 
     def collector(
         self,
@@ -628,7 +645,8 @@ class Instrument(Specified, Generic[ClientType, CollectorType]):
             As for `collector`.
         reports : int or None
             How many reports it may make, each of which spends epsilon: all together are
-            reports x epsilon private. None lifts the limit; their epsilon is then unbounded.
+            reports x epsilon private. None lifts the limit; their epsilon is then unbounded. Of
+            a mechanism that keeps responses (`Enumerated.then`) there is no limit.
         state : path-like, optional
             File that keeps the count, so that it outlives the process; it is made if there is none,
             for its user alone, and one that others may read or change is refused. It holds no
@@ -648,7 +666,7 @@ class Instrument(Specified, Generic[ClientType, CollectorType]):
             Beyond 2^16 cohorts, by one of which a respondent could be recognised.
         """
         check_cohorts(self._most_cohorts())
-        self._permitted(self._spent(), max_epsilon, allow_no_privacy)
+        self._permitted(self._lifetime(), max_epsilon, allow_no_privacy)
         words = system_words(entropy)
         return self._client(words, opened_budget(reports, state, self._state()))
 

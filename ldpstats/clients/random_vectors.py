@@ -243,6 +243,17 @@ def _rappor(dice: Random) -> Question:
     return {"answers": answers, "reports": {"bits": shape["cells"]}, "draw": draw}
 
 
+def _kept(dice: Random) -> Question:
+    first, answers, responses = _rows(dice)
+    size = 0
+    while size != responses:
+        then, size, reports = dice.choice((_keep, _rows, _exact, _replace, _parts))(dice)
+    draw = {"kind": "kept", "digest": dice.choice(TEXTS), "responses": responses}
+    draw |= {"first": first, "then": then}
+    sent = random_labels(dice, reports)
+    return {"answers": random_labels(dice, answers), "reports": sent, "draw": draw}
+
+
 def _personal(dice: Random) -> Question:
     labels = dice.sample(TEXTS, dice.randrange(2, 9))
     tags = [labels.pop() for _ in range(dice.randrange(1, len(labels)))]
@@ -282,7 +293,7 @@ _LABELS: dict[str, Callable[[Random], Made]] = {
 }  # fmt: skip
 _BITS: dict[str, Callable[[Random], Made]] = {"bits": _bits, "subset": _subset, "reveal": _reveal}
 _QUESTIONS: dict[str, Callable[[Random], Question]] = {
-    "hash": _hash, "rappor": _rappor, "personal": _personal, "grams": _grams,
+    "hash": _hash, "rappor": _rappor, "kept": _kept, "personal": _personal, "grams": _grams,
 }  # fmt: skip
 
 DRAWS = (*_LABELS, *_BITS, *_QUESTIONS)
@@ -336,7 +347,8 @@ def _vector(dice: Random, number: int) -> Vector:
     }
     question = document.get("question") or {}
     draw = question.get("draw") or {}
-    if draw.get("kind") == "rappor" and dice.random() < 0.7:
+    keeps = draw.get("kind") in ("rappor", "kept") or "link" in document
+    if keeps and dice.random() < 0.7:
         request["secret"] = dice.randbytes(32).hex()
     tags: dict[str, Any]
     if "questions" in document:
@@ -372,7 +384,8 @@ def _sealed(asked: dict[str, Any], epsilon: str, survey: str = "0123456789ab") -
 def _questions(dice: Random) -> dict[str, Any]:
     """A questionnaire of up to nine questions, some of any kind."""
     names = dice.sample(TEXTS, dice.randrange(1, 10))
-    several = [kind for kind in DRAWS if kind != "rappor"]
+    keeps = dice.random() < 0.3  # waves that are linked, of devices that keep responses
+    several = [kind for kind in DRAWS if keeps or kind not in ("rappor", "kept")]
     questions: list[dict[str, Any]] = []
     for name in names:
         kind = dice.choice(several) if dice.random() < 0.4 else dice.choice(("same", "keep"))
@@ -383,7 +396,8 @@ def _questions(dice: Random) -> dict[str, Any]:
         questions.append(question)
     n = sum(question["private"] for question in questions)
     ask = dice.choice((None, n // 2 or 1, n // 2 or 1, dice.randrange(1, n + 1))) if n else None
-    return {"questions": questions, "ask": ask}
+    waves = {"wave": dice.choice(TEXTS[6:]), "family": "0123456789ab", "link": True}
+    return {"questions": questions, "ask": ask, **(waves if keeps else {})}
 
 
 def _damaged(dice: Random, document: dict[str, Any]) -> dict[str, Any]:

@@ -59,6 +59,7 @@ __all__ = [
     "ForcedResponse",
     "GeometricResponse",
     "HadamardResponse",
+    "KeptClient",
     "Mangat",
     "Mechanism",
     "Observed",
@@ -84,7 +85,7 @@ __all__ = [
 _HOMES = {  # and the modules of these, which are imported when one is first named
     "base": "Mechanism",
     "blocks": "HadamardResponse ProjectiveGeometryResponse SubsetSelection",
-    "custom": "CustomMechanism Enumerated Panel Product mixture product",
+    "custom": "CustomMechanism Enumerated KeptClient Panel Product mixture product",
     "device": "DeviceMechanism UnknownDevice repeated",
     "hashed": "OLH ORAPPOR ORR CandidateMap",
     "krr": "KRR ForcedResponse Mangat Observed UnrelatedQuestion Warner",

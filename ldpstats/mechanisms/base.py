@@ -446,6 +446,10 @@ class Mechanism(Instrument[Client, Collector]):
     def _asked_document(self) -> dict[str, Any]:
         return {"question": self._question_document()}
 
+    def _kept_document(self) -> dict[str, Any] | None:
+        """The question of a device that keeps a response to each answer; None if it cannot."""
+        return None
+
     def _single(self, value: object, words: Words) -> Any:
         """What a device sends for one answer."""
         code = None if self.n_cohorts else place_of(value, self.categories)

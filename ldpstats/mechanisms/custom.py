@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from itertools import product as combinations
+from secrets import token_hex
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, NoReturn, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -24,13 +25,24 @@ from ldpstats.arguments import (
     distribution,
     listed,
     numbers,
+    one_of,
     positive_integer,
     real_number,
     whole_below,
 )
 from ldpstats.channels.certificates import Audit
 from ldpstats.channels.structured import Channel, Dense, Kronecker, Uniformised
-from ldpstats.clients.device import check_table, texts
+from ldpstats.clients.device import (
+    Budget,
+    SingleDevice,
+    check_audit,
+    check_table,
+    kept_question,
+    plain,
+    secretive,
+    texts,
+)
+from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.labels import (
     align,
@@ -220,6 +232,20 @@ class Enumerated(Mechanism):
             )
         return label_moments(Q, n)
 
+    def _kept_document(self) -> dict[str, Any] | None:
+        if self.steps is None or self.sensitive is not None:
+            return None
+        check_table(self, sum(one.size for one in self.steps))
+        first, then = (samplers.integer_rows(one).document(one.shape[1]) for one in self.steps)
+        draw: dict[str, Any] = {
+            "kind": "kept",
+            "digest": self.permanent,
+            "responses": len(self.steps[1]),
+        }
+        draw |= {"first": first, "then": then}
+        answers, reports = texts(self.categories), self._reports_document()
+        return {"answers": answers, "reports": reports, "draw": draw}
+
     def joint_law(self, waves: int | Sequence[Mechanism] = 2) -> Panel:
         """The law of the reports of several waves, by devices that keep their responses.
 
@@ -277,7 +303,7 @@ class Enumerated(Mechanism):
             sensitive it is computed anew, and may be infinite where reports that reveal an answer
             are mixed with others (`privacy.post_process` refuses that; MK19 Proposition 11). Where
             both steps are random the first is `permanent`: a device may keep it. Its own client
-            keeps nothing.
+            does with `then` and ``keep="first"``.
 
         Raises
         ------
@@ -301,6 +327,41 @@ class Enumerated(Mechanism):
         >>> twice.epsilon < krr.epsilon
         True
         """
+        return self.then(other)
+
+    def then(self, other: object, keep: str | None = None) -> CustomMechanism:
+        """As ``self >> other``; with ``keep="first"`` clients keep the response of the first.
+
+        Parameters
+        ----------
+        other : Mechanism, device, mapping, Series or DataFrame
+            As for ``>>``.
+        keep : {"first"}, optional
+            A device draws the first step once for each answer, from a secret that it keeps, and
+            only the second anew: reports of one answer are together `lifetime_epsilon` private,
+            however many. `joint_law` is then the law of several waves.
+
+        Returns
+        -------
+        CustomMechanism
+
+        Raises
+        ------
+        InvalidArgument
+            As of ``>>``, and for ``keep="first"`` where one of the steps is not random.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> twice = ldp.KRR(("no", "yes"), 2.0).then(ldp.KRR(("no", "yes"), 1.0), keep="first")
+        >>> round(twice.epsilon, 3), twice.lifetime_epsilon
+        (0.735, 2.0)
+        >>> client = twice.client()
+        >>> [client.report("no") in ("no", "yes") for month in range(12)].count(True)
+        12
+        >>> client.total_epsilon
+        2.0
+        """
         R, labels, after = _law_of_processing(self, other)
         channel = self.channel()
         if isinstance(channel, Uniformised):
@@ -310,13 +371,14 @@ class Enumerated(Mechanism):
         made = combined(Q, self.categories, labels, self.sensitive, f"{made_of(self)} >> {after}")
         order = category_order(labels, self.categories)
         R = R if order is None else R[:, order]
-        if self.permanent is None:
-            for law in (R, channel.matrix()):
-                if np.all((law == 0.0) | (law == 1.0)):  # nothing is random
-                    return made
-            return replace(made, permanent=self.fingerprint, steps=(channel.matrix(), R))
-        steps = None if self.steps is None else (self.steps[0], self.steps[1] @ R)
-        return replace(made, permanent=self.permanent, steps=steps)
+        if keep is None and isinstance(self, CustomMechanism):
+            keep = self.keep
+        kept, steps = self.permanent, None
+        if kept is not None:
+            steps = None if self.steps is None else (self.steps[0], self.steps[1] @ R)
+        elif not any(np.all((law == 0.0) | (law == 1.0)) for law in (R, channel.matrix())):
+            kept, steps = self.fingerprint, (channel.matrix(), R)  # both are random
+        return replace(made, permanent=kept, steps=steps, keep=keep)
 
 
 def listed_mechanism(name: str, mechanism: object) -> Enumerated:
@@ -373,6 +435,9 @@ class CustomMechanism(Enumerated):
     steps : pair of array-like, shapes (k, b) and (b, l), optional
         The channel of that response, and of a report given it: ``first >> second`` has those of
         both. Their product is Q. In the specification, as `permanent`.
+    keep : {"first"}, optional
+        Whether the mechanism's own clients keep that response, drawn once for each answer from a
+        secret of the device (`then`). `permanent` and `steps` are then in the fingerprint, too.
 
     Examples
     --------
@@ -398,7 +463,8 @@ class CustomMechanism(Enumerated):
     description: str | None = None
     permanent: str | None = None
     steps: Any = field(default=None, repr=False)
-    _unwritten = dict.fromkeys(("sensitive", *_UNMARKED, "steps"))
+    keep: str | None = None
+    _unwritten = dict.fromkeys(("sensitive", *_UNMARKED, "steps", "keep"))
     _channel: ClassVar[Dense]  # as a field it would be part of the specification
 
     def __post_init__(self) -> None:
@@ -439,6 +505,14 @@ class CustomMechanism(Enumerated):
             if self.permanent is None or made.shape != Q.shape or np.abs(made - Q).max() > _SAME:
                 raise InvalidArgument("steps", [one.shape for one in steps], _STEPS)
             set_fields(self, steps=tuple(steps))
+        if self.keep is not None:
+            one_of("keep", self.keep, ("first",))
+            remedy = "needs two random steps: make the mechanism as first.then(second, keep=...)"
+            if self.sensitive is not None:
+                remedy = "is for a mechanism that protects all categories: a second step mixes "
+                remedy += "reports that reveal an answer with others"
+            if self.steps is None or self.sensitive is not None:
+                raise InvalidArgument("keep", self.keep, remedy)
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]
@@ -462,6 +536,20 @@ class CustomMechanism(Enumerated):
         lifetime = None if self.steps is None else self.lifetime_epsilon
         return replace(super().audit(), lifetime=lifetime)
 
+    def lifetime_audit(self) -> Audit:
+        """The audit of all reports of one answer together, by a device that keeps the first step.
+
+        Raises
+        ------
+        NotAvailable
+            If there are no `steps`.
+        """
+        if self.steps is None:
+            raise NotAvailable(f"{self} has no steps, of which a device could keep the first")
+        words, lifetime = f"the kept response of {made_of(self)}", self.lifetime_epsilon
+        sampler = samplers.realised_epsilon_rows(samplers.integer_rows(self.steps[0]))
+        return Audit(words, lifetime, lifetime, sampler)
+
     def _sampler_epsilon(self) -> float:
         if self.sensitive is None:
             return super()._sampler_epsilon()
@@ -470,17 +558,90 @@ class CustomMechanism(Enumerated):
         rows = samplers.integer_rows(self._channel.Q)
         return samplers.realised_epsilon_rows(rows, np.flatnonzero(protected))
 
+    def _asked_document(self) -> dict[str, Any]:
+        kept = self._kept_document() if self.keep else None
+        return super()._asked_document() if kept is None else {"question": kept}
+
+    def _lifetime(self) -> float:
+        return self.lifetime_epsilon if self.keep else self._spent()
+
+    def _state(self) -> dict[str, str]:
+        secret = {"secret": token_hex(portable.SECRET_BYTES)} if self.keep else {}
+        return super()._state() | secret
+
+    def _client(self, words: Words, budget: Budget) -> Any:
+        if not self.keep:
+            return super()._client(words, budget)
+        check_audit(self.lifetime_audit())
+        return KeptClient(self, words, kept_question(self._kept_document(), budget.secret(words)))
+
     def _specification(self) -> dict[str, Any]:
         document = super()._specification()
         for name in (*_UNMARKED, "steps"):  # two descriptions of one law are equal
             document.pop(name, None)
-        return document
+        return document | (self._kept_law() if self.keep else {})
+
+    def _kept_law(self) -> dict[str, Any]:
+        """What the responses that devices keep are made of."""
+        steps = None if self.steps is None else [one.tolist() for one in self.steps]
+        return {"permanent": self.permanent, "steps": steps}
 
     def to_dict(self) -> dict[str, Any]:
-        told = {name: getattr(self, name) for name in _UNMARKED}
-        if self.steps is not None:
-            told["steps"] = [one.tolist() for one in self.steps]
+        told = {"description": self.description} | self._kept_law()
         return super().to_dict() | {name: one for name, one in told.items() if one is not None}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KeptClient(SingleDevice):
+    """One respondent's device, which keeps the first of two steps: one response to each answer.
+
+    Made by the `client` of ``first.then(second, keep="first")``. The response is a keyed function
+    of the device's secret and the answer, as of `RAPPORClient`: nothing but the secret is
+    remembered, in a state file if there is one. Reports of one answer are `total_epsilon` private
+    together, however many; answers that change cost it each.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> twice = ldp.KRR(("no", "yes"), 2.0).then(ldp.KRR(("no", "yes"), 1.0), keep="first")
+    >>> twice.client()
+    KeptClient(KRR(k=2, epsilon=2) >> KRR(k=2, epsilon=1), epsilon of all reports of an answer: 2)
+    """
+
+    mechanism: Any
+    _words: Words = field(repr=False)
+    _question: Any = field(repr=False)
+
+    @property
+    def total_epsilon(self) -> float:
+        """Privacy of all reports of one answer together, in nats."""
+        return float(self.mechanism.lifetime_epsilon)
+
+    @secretive
+    def report(self, value: object) -> Any:
+        """One report of the answer, from the response that is kept: a label.
+
+        Raises
+        ------
+        UnknownCategory
+            For a value that is no category.
+        """
+        code = int(encode("value", [value], self.mechanism.categories)[0][0])
+        return plain(self.mechanism.outputs[self._question.draw(code, self._words)])
+
+    def privatize(self, values: object, missing: str = "raise") -> NoReturn:
+        """Refused: a device has the answers of one respondent."""
+        del values
+        raise NotAvailable(
+            "a KeptClient is one respondent's device: use report(value); for many respondents "
+            "who report once each, use mechanism.collector().privatize(values)"
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"KeptClient({made_of(self.mechanism)}, epsilon of all reports of an answer: "
+            f"{self.total_epsilon:.6g})"
+        )
 
 
 # -- Mechanisms of which a respondent uses one by chance ------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
@@ -30,6 +30,7 @@ from ldpstats.clients.device import (
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable, UnknownCategory
 from ldpstats.labels import as_labels, as_series, column_name, encode, labels_from_json
 from ldpstats.mechanisms.base import set_fields
+from ldpstats.mechanisms.custom import CustomMechanism, Panel, listed_mechanism
 from ldpstats.mechanisms.sensitive import URAP, URR, checked_levels, secret_codes
 from ldpstats.reports.single import Reports
 from ldpstats.sampling.samplers import Words, simulation_words
@@ -170,6 +171,85 @@ class PUM(Specified):
             As for `client`.
         """
         return Mapped(self.common.channel(), self._preprocessor({} if tags is None else tags))
+
+    def joint_law(
+        self, waves: int | Sequence[PUM] = 2, tags: Mapping[Any, Any] | None = None
+    ) -> Panel:
+        """The law of one respondent's reports in several waves, given her intermediate categories.
+
+        Parameters
+        ----------
+        waves : int, or sequence of PUM
+            How many waves of this mechanism; or the mechanism of each, with the same tags.
+        tags : mapping from tag to categories, optional
+            Those of a respondent, as for `client`: the paths are then of her answers. By default
+            they are of intermediate categories, those of `common`.
+
+        Returns
+        -------
+        Panel
+
+        Raises
+        ------
+        InvalidArgument
+            For less than two waves, what is no PUM, and tags as for `client`.
+        NotAvailable
+            For a URAP, whose reports are not labels, and for too many paths.
+
+        Notes
+        -----
+        A tag is a fact about a respondent, and no response that her device drew: nothing random is
+        kept, and `common` draws every report afresh. Let z(x) be the intermediate category of her
+        answer x: the bot of its tag, or x itself. Given her tags, her reports are independent,
+
+            P(r_1, ..., r_T | x_1, ..., x_T, tags) = prod_t Q[z(x_t), r_t],
+
+        with Q the channel of `common`. Her tags are in it through the path z(x_1), ..., z(x_T)
+        alone, so the paths of intermediate categories determine the law, and can be estimated.
+        Given the answers without the tags it is the mean of these products over P(tags | x_1, ...,
+        x_T), which nobody knows: reports then depend on each other through the tags, and there is
+        no law to compute.
+
+        Examples
+        --------
+        >>> regions = ("centre", "park", "hospital")
+        >>> pum = PUM(URR(regions, {"hospital"}, epsilon=1.0), tags=("home",))
+        >>> law = pum.joint_law(2)
+        >>> law.k, law.categories[1], pum.joint_epsilon(2)
+        (16, 'centre, park', 2.0)
+        >>> hers = pum.joint_law(2, tags={"home": {"park"}}).matrix()
+        >>> bool(np.allclose(hers.loc["park, park"], law.matrix().loc["home, home"]))
+        True
+        """
+        made = self._waves(waves)
+        parts: list[Any] = [one.common for one in made]
+        if tags is None:
+            return Panel.of([listed_mechanism("mechanism", part) for part in parts])
+        for t, one in enumerate(made):
+            part = listed_mechanism("mechanism", parts[t])
+            Q = one.channel(tags).matrix()
+            parts[t] = CustomMechanism(Q, one.categories, part.outputs, description=str(one))
+        return Panel.of(parts)
+
+    def joint_epsilon(self, waves: int | Sequence[PUM]) -> float:
+        """Epsilon of the protected reports of several waves together: the sum, in nats.
+
+        Parameters
+        ----------
+        waves : int, or sequence of PUM
+            As for `joint_law`.
+        """
+        return float(sum(one.epsilon for one in self._waves(waves)))
+
+    def _waves(self, waves: Any) -> list[PUM]:
+        """The mechanism of each wave, all this one if `waves` is their number."""
+        made = self.common._waves(waves)
+        if isinstance(waves, int | np.integer):
+            return [self] * len(made)
+        for one in made:
+            if not isinstance(one, PUM) or not one.tags.equals(self.tags):
+                raise InvalidArgument("waves", one, "must be PUMs with the same tags")
+        return made
 
     def client(
         self,

@@ -418,7 +418,8 @@ class RAPPOR(TwoResponses, HashedBits):
         """What a device without Python is given, see `Mechanism.client_document`.
 
         Its `epsilon` is that of all reports of one answer; at f = 0, of the one report. In a
-        questionnaire a device draws each report anew, without a permanent response.
+        questionnaire a device draws each report anew, without a permanent response, unless the
+        questionnaire has ``keep=True``.
 
         Raises
         ------
@@ -435,13 +436,20 @@ class RAPPOR(TwoResponses, HashedBits):
         once = self.f == 0.0
         check_audit(self.audit())
         check_audit(self.lifetime_audit())
+        spent = self.epsilon if once else self.lifetime_epsilon
+        return client_document(self.fingerprint, spent, {"question": self._own_document()})
+
+    def _own_document(self) -> dict[str, Any]:
+        """The question of a device that keeps its secret."""
         names = ("owned", "absent", "one", "zero")
         both = (*self.permanent_thresholds(), *self.report_thresholds())
         thresholds = dict(zip(names, map(str, both), strict=True))
         draw = {"kind": "rappor", **self._hash_document(), "digest": self.filter_digest}
-        question = self._question_document() | {"draw": {**draw, **thresholds, "once": once}}
-        spent = self.epsilon if once else self.lifetime_epsilon
-        return client_document(self.fingerprint, spent, {"question": question})
+        draw |= {**thresholds, "once": self.f == 0.0}
+        return self._question_document() | {"draw": draw}
+
+    def _kept_document(self) -> dict[str, Any] | None:
+        return self._own_document() if self.f else None
 
     @cached_property
     def filter_digest(self) -> str:  # type: ignore[override]
@@ -462,7 +470,8 @@ class BooleanRAPPOR(TwoResponses, Enumerated):
     Its noise is that of `RAPPOR`, which makes it with ``n_bits=1``: where the answer is true the
     bit is 1 with probability ``p1 = (1 - f) q + f (p + q)/2``, where it is false with ``p0 = (1 -
     f) p + f (p + q)/2``. Nothing is hashed, and cohorts say nothing: a report is 0 or 1. A
-    client that rests on `client_document` keeps nothing; that of `client` is as of `RAPPOR`.
+    client that rests on `client_document` keeps nothing; that of `client` is as of `RAPPOR`, and
+    in a questionnaire with ``keep=True`` all keep their responses.
 
     Parameters
     ----------

@@ -450,7 +450,7 @@ def _shown(
     labels, reports, size = words["answers"], document["reports"], 0
     if labels is not None:
         size = len(labels) + len(of_tags)
-    hashed = document["draw"]["kind"] == "hash"  # reports are of cells, after a cohort
+    hashed = document["draw"]["kind"] in ("hash", "rappor")  # reports are of cells, after a cohort
     bits = reports.get("bits", 0) if isinstance(reports, Mapping) else 0
     own = listed(document["answers"] or []) + listed(document["draw"].get("tags", []))
     beliefs = None if hashed else _beliefs(question, document)

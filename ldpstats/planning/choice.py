@@ -7,8 +7,9 @@ theta of uRAP, and the plot of precision against privacy.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,9 @@ from ldpstats.arguments import (
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import as_labels, preview
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.mechanisms.krr import Observed
+from ldpstats.mechanisms.custom import CustomMechanism
+from ldpstats.mechanisms.krr import KRR, Observed
+from ldpstats.mechanisms.sensitive import URR
 from ldpstats.models.layout import count_of, one_line
 from ldpstats.models.plots import axes_of, axis_labels, finish, percent_text, plain, title_text
 from ldpstats.planning.expected_precision import (
@@ -71,6 +74,9 @@ class MechanismChoice(Printed):
         privacy.
     shares : str
         The truth that was assumed, in words.
+    less : DataFrame
+        Where the goal is about one category: what is cheaper because it asks or protects less,
+        cheapest first. "name", "mechanism", "loss", "ratio" to the best mechanism, and "given_up".
 
     Examples
     --------
@@ -85,6 +91,7 @@ class MechanismChoice(Printed):
     why: str
     table: pd.DataFrame
     shares: str = ""
+    less: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def __repr__(self) -> str:
         return f"MechanismChoice({self.best}, of {len(self.table)} by the smallest {self.goal})"
@@ -121,6 +128,9 @@ class MechanismChoice(Printed):
             if len(short) and second["bits"] > best["bits"] / 2:
                 third = short.iloc[0]
                 notes.append(f"{third['name']} needs {_more(third)}, with {third['bits']} bits")
+        for _, row in self.less.iterrows():
+            much = f"{100.0 * row['ratio']:.2g}% of the respondents"
+            notes.append(f"{row['name']} needs {much}, and gives up {row['given_up']}")
         return ". ".join(notes) + "."
 
     def __str__(self) -> str:
@@ -132,7 +142,12 @@ class MechanismChoice(Printed):
         rows = self.table[columns].to_string(index=False, float_format=numbers)
         assumed = [f"{self.shares[:1].upper()}{self.shares[1:]}."] if self.shares else []
         text = " ".join([self.reason, *assumed])
-        return "\n".join([str(self.best), *textwrap.wrap(text, 79), "", rows])
+        lines = [str(self.best), *textwrap.wrap(text, 79), "", rows]
+        if len(self.less):
+            columns = ["name", "loss", "ratio"]
+            rows = self.less[columns].to_string(index=False, float_format=numbers)
+            lines += ["", "Asking or protecting less:", rows]
+        return "\n".join(lines)
 
 
 def _more(row: Any) -> str:
@@ -152,6 +167,9 @@ def recommend(
     two Warner's. Of mechanisms that are equally good the one with the shortest reports. Variances
     are those of the unconstrained estimates. Beyond 2,048 categories a contrast of several
     leaves out those whose covariance is too large to form.
+
+    A goal about one category alone is reached with fewer respondents who are asked less, or of
+    whose answers less is protected: `MechanismChoice.less` has what that needs and gives up.
 
     Parameters
     ----------
@@ -195,6 +213,17 @@ def recommend(
     >>> recommend(3, 1.0, goal).table[["name", "loss"]].head(1)
        name    loss
     0  k-RR  4873.0
+
+    Whether 8 % rather than 5 % give the last of six answers is asked of fewer by itself:
+
+    >>> shares = [[0.19] * 5 + [0.05], [0.184] * 5 + [0.08]]
+    >>> found = recommend(6, 1.0, ldp.planning.GroupsTest(shares, category=5))
+    >>> float(found.table["loss"][0])
+    86774.0
+    >>> found.less[["name", "loss"]]
+                            name     loss
+    0  URR that protects 5 alone  21100.0
+    1      Asking only whether 5  34235.0
     """
     labels = as_labels("categories", categories)
     made = contenders(labels, positive_epsilon("epsilon", epsilon))
@@ -224,7 +253,42 @@ def recommend(
     if isinstance(goal, Goal):
         shares = goal.truth
     table = table.drop(columns=["kind", "made"])
-    return MechanismChoice(best["made"], second["made"], small, best["kind"].why, table, shares)
+    less = _less(goal, labels, float(epsilon), lambda made: loss(made, law), best["loss"])
+    chosen = best["made"], second["made"], small, best["kind"].why
+    return MechanismChoice(*chosen, table, shares, less)
+
+
+def _less(
+    goal: Any, labels: pd.Index[Any], epsilon: float, loss: Callable[[Any], float], best: float
+) -> pd.DataFrame:
+    """What a goal about one category needs where less is asked or protected, cheapest first."""
+    category = getattr(goal, "category", None)
+    if isinstance(goal, Mapping):
+        weighed = [label for label, weight in goal.items() if weight]
+        category = weighed[0] if len(weighed) == 1 else None
+        if category == "category" and category not in labels:
+            category = goal["category"]
+    if category is None or len(labels) < 3:
+        return pd.DataFrame()
+    x, k, name = place_of_category(category, labels), len(labels), one_line(category, 20)
+    asked = KRR((f"not {category}", category), epsilon)
+    rows = np.eye(2, dtype=int)[(np.arange(k) == x).astype(int)]
+    merged = CustomMechanism(rows @ asked.channel().matrix(), labels, asked.categories)
+    ways: list[tuple[str, Any, Any, str]] = [
+        (f"Asking only whether {name}", asked, merged, f"the shares of the other {k - 1} answers")
+    ]
+    known = "protection of the others: a report may show for certain an answer other than"
+    partly = URR(labels, {category}, epsilon)
+    ways.append((f"URR that protects {name} alone", partly, partly, f"{known} {name}"))
+    found = []
+    for title, mechanism, planned, given_up in ways:
+        needed = np.inf
+        with suppress(NotAvailable):  # no number of respondents is enough
+            needed = loss(planned)
+        if needed < best:
+            found.append((title, str(mechanism), needed, needed / best, given_up))
+    columns = ["name", "mechanism", "loss", "ratio", "given_up"]
+    return pd.DataFrame(found, columns=columns).sort_values("loss", ignore_index=True)
 
 
 # -- Several mechanisms side by side, at the same answers and number of respondents ---------------

@@ -30,6 +30,7 @@ from ldpstats.labels import align, position, preview
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.moments import Moments
 from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
 from ldpstats.mechanisms.pum import PUM
 from ldpstats.models.frequency.intervals import rests_on_scores
 from ldpstats.models.layout import (
@@ -269,6 +270,7 @@ def place_of_category(category: object, labels: pd.Index[Any]) -> int:
 
 
 _EFFECTS = (1e-6, 1e6)
+_LISTED = 1 << 20  # entries of a channel of which equal rows are looked for
 METHODS = ("mle", "inversion")
 _LEAST = 1e-12  # frequency of an answer that nobody gives
 
@@ -367,6 +369,25 @@ class Setting:
     def place(self, category: Any) -> int:
         """Position of a category."""
         return position("category", category, self.labels, f"is no category of {self.mechanism}")
+
+    def about(self, category: Any) -> Setting:
+        """What the reports tell of one category, where they do not tell others apart.
+
+        Categories whose reports have one law are one, so that a channel which is made for one
+        frequency, such as Warner's question about it, determines that frequency.
+        """
+        mechanism, x = self.mechanism, self.place(category)
+        if not isinstance(mechanism, Enumerated) or mechanism.k * mechanism.n_outputs > _LISTED:
+            return self
+        Q = mechanism.channel().matrix()
+        _, first, group = np.unique(Q.round(14), axis=0, return_index=True, return_inverse=True)
+        group = group.reshape(-1)
+        if len(first) == len(Q) or np.sum(group == group[x]) > 1:
+            return self
+        names = [self.labels[np.flatnonzero(group == g)].tolist() for g in range(len(first))]
+        labels = [own[0] if len(own) == 1 else " or ".join(map(str, own)) for own in names]
+        made = CustomMechanism(Q[first], labels, mechanism.outputs, description=str(mechanism))
+        return Setting(made, np.bincount(group, self.p), made.categories)
 
 
 def setting(mechanism: Mechanism, p: Any, candidates: Any) -> Setting:

@@ -171,7 +171,7 @@ class FrequencyGoal(Goal):
 
         Of `tests` together (Bonferroni) each is one-sided; a test alone, of 0, is two-sided.
         """
-        assumed, presence = _setting(mechanism, self.p), tests > 0
+        presence, assumed = tests > 0, _setting(mechanism, self.p).about(self.category)
         x = assumed.place(self.category)
         rest = np.delete(assumed.p, x)
         rest = rest / rest.sum() if rest.sum() > 0.0 else np.full(rest.size, 1.0 / rest.size)
@@ -617,6 +617,9 @@ class GroupsTest(Goal):
         if values.ndim != 2 or len(values) < 2 or values.shape[1] < 2:
             remedy = f"{_ROWS}, or {_LABELS}; at least two of each"
             raise InvalidArgument("p", f"array of shape {values.shape}", remedy)
+        if abs(values.sum(axis=0) - 1.0).max() < 1e-6 < abs(values.sum(axis=1) - 1.0).max():
+            remedy = "has shares that sum to one by column: transpose it, p.T; a row is a group"
+            raise InvalidArgument("p", f"array of shape {values.shape}", remedy)
         labels = self.p.columns if isinstance(self.p, pd.DataFrame) else None
         for i, row in enumerate(values):
             checked_shares(f"p[{i}]", row if labels is None else pd.Series(row, index=labels))
@@ -650,6 +653,8 @@ class GroupsTest(Goal):
                 raise InvalidArgument("mechanism", mechanism, _MECHANISMS.format(groups))
             makers = list(mechanism)
         sides = [_setting(one, _row(self.p, i)) for i, one in enumerate(makers)]
+        if self.category is not None:
+            sides = [side.about(self.category) for side in sides]
         for side in sides[1:]:
             if not side.labels.equals(sides[0].labels):
                 remedy = "must have the same categories in the same order for all groups"

@@ -41,6 +41,7 @@ from ldpstats.planning.expected_precision import (
     effect_of_design,
     place_of_category,
     precision,
+    setting,
     standard_errors,
 )
 from ldpstats.planning.goals import Goal, IndependenceTest, Ray
@@ -350,7 +351,8 @@ def sample_size(
     ----------
     mechanism, p, design_effect, candidates, method
         As in `precision`; a `goal` has its own truth, so that p, category, candidates
-        and method go without.
+        and method go without. Where one category counts, the mechanism may leave the others
+        open, as one of `design_channel` for that category does.
     se : float, optional
         Standard error to reach, below 0.5; 0.015 is one and a half percentage points.
     width : float, optional
@@ -423,6 +425,11 @@ def sample_size(
     if not _LEAST <= target < most:
         raise InvalidArgument(kind, value, remedy)
     alpha = level(alpha)
+    if category is not None and isinstance(mechanism, Mechanism):
+        at = setting(mechanism, p, candidates)
+        place_of_category(category, at.labels)
+        if (told := at.about(category)) is not at:
+            mechanism, p = told.mechanism, told.p
     one = precision(mechanism, p, 1, design_effect, candidates, method)
     shares = one.p.to_numpy()
     place = slice(None) if category is None else [place_of_category(category, one.p.index)]
@@ -508,7 +515,9 @@ def objective(goal: Any, labels: pd.Index[Any]) -> tuple[str, Callable[[Mechanis
     def loss(mechanism: Mechanism, p: Array) -> float:
         at = Setting(mechanism, p, labels)
         if np.count_nonzero(weights) == 1:
-            return float(at.variances() @ weights**2)
+            (label,) = labels[weights != 0.0]
+            told = at.about(label)
+            return float(told.variances()[told.place(label)] * (weights**2).sum())
         return max(float(at.covariance().forms(weights[None])[0]), 0.0)
 
     return f"variance of {what}", loss

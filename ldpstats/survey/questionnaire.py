@@ -51,6 +51,7 @@ from ldpstats.reports.single import Reports
 from ldpstats.sampling.samplers import Words, simulation_words, system_words
 from ldpstats.survey.questions import (
     FINGERPRINTS,
+    KeptQuestion,
     Named,
     PersonalQuestion,
     Question,
@@ -67,6 +68,7 @@ from ldpstats.survey.questions import (
     question_of,
     read_questions,
 )
+from ldpstats.survey.statement import Statement, statement_of
 from ldpstats.survey.tables import Column, MissingCodes, Table
 
 # -- Answer sheets: a respondent's reports to the questions that she is asked ---------------------
@@ -133,7 +135,7 @@ class SheetClient(SingleDevice):
     Made by `Questionnaire.client`. Nothing but privatised reports leaves it, and no error shows an
     answer. All reports of a sheet are counted as one: together they spend the questionnaire's
     epsilon. It fills in as many sheets as were allowed when it was made, one by default; each is
-    drawn anew, also under `RAPPOR`, whose client with a memory is for single questions.
+    drawn anew, but for the responses that a questionnaire with ``keep=True`` lets it keep.
 
     Examples
     --------
@@ -201,18 +203,24 @@ def next_asked(sheet: Any, words: Words) -> tuple[str, ...]:
     return tuple(name for name in sheet.questions if name not in left_out)
 
 
-def devices(sheet: Any, words: Words, tags: object) -> dict[str, Reporter]:
-    """What makes the report of each question; `tags` are the respondent's own categories."""
+def devices(
+    sheet: Any, words: Words, tags: object, secret: bytes | None = None
+) -> dict[str, Reporter]:
+    """What makes the report of each question; `tags` are the respondent's own categories.
+
+    With a secret questions keep their responses, where they can.
+    """
     tags = {} if tags is None else tags
     remedy = "must be a dict from questions to dicts, as of PUM.client"
     if not isinstance(tags, Mapping):
         raise InvalidArgument("tags", type(tags).__name__, remedy)
     if not set(tags) <= set(sheet.questions):
         raise InvalidArgument("tags", HIDDEN, f"{remedy}: one key is no question")
-    return {
-        question.name: question.device(words, tags.get(question.name, {}))
-        for question in sheet.entries
-    }
+    made = {one.name: one.device(words, tags.get(one.name, {})) for one in sheet.entries}
+    if secret is not None:
+        kept = [one for one in sheet.entries if isinstance(one, KeptQuestion)]
+        made |= {one.name: one.remembering(words, secret) for one in kept}
+    return made
 
 
 def _filled(
@@ -300,6 +308,10 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
     link : bool
         Whether each device sends the same pseudonym in every wave, in the public column ``token``,
         by which `Survey.matched` joins waves. The page tells respondents so, and what it reveals.
+    keep : bool
+        Whether the devices of linked waves keep the response that `RAPPOR` with f > 0 and
+        ``first >> second`` make of an answer, and report it again with new noise. By default every
+        wave is drawn anew.
 
     Raises
     ------
@@ -307,7 +319,7 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         For names that are no text, empty, or clash with the columns of another question; what is no
         mechanism; whole numbers beyond 64 bits as labels; more questions to ask than there are; and
         `refused` that is no category, or none that its mechanism protects; a wave without a name,
-        and `link` without a wave.
+        `link` without a wave, and `keep` without `link` or where no question has such a response.
 
     Notes
     -----
@@ -320,6 +332,10 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
     Every wave spends epsilon again: a device counts the sheets of all waves together, and T of them
     are T x epsilon private, whether they are joined or not. Each wave has a fingerprint of its own;
     `family` is what they have in common.
+
+    Where responses are kept, epsilon of a question is its `lifetime_epsilon`: that of all reports
+    of one answer, in however many waves. Whether an answer changed is hidden by the noise of each
+    report alone; `Mechanism.joint_epsilon` has the epsilon of that, too.
 
     Examples
     --------
@@ -337,6 +353,7 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
     refused: Any = None
     wave: str | None = None
     link: bool = False
+    keep: bool = False
 
     def __post_init__(self) -> None:
         made = checked_mechanisms(self.mechanisms)
@@ -351,6 +368,13 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         if link and wave is None:
             remedy = 'joins the waves of a questionnaire: name this one, wave="2026-05"'
             raise InvalidArgument("link", self.link, remedy)
+        object.__setattr__(self, "keep", boolean("keep", self.keep))
+        if self.keep and not link:
+            remedy = "is for waves of one device: pass link=True, too"
+            raise InvalidArgument("keep", True, remedy)
+        if self.keep and not any(isinstance(one, KeptQuestion) for one in self.entries):
+            remedy = "needs a question whose devices can keep responses: RAPPOR with f > 0, or "
+            raise InvalidArgument("keep", True, f"{remedy}first >> second")
         # those that a collector adds
         check_columns(self.entries, ("wave", "token")[: (wave is not None) + link])
         ask, n_private = self.ask, len(self.private)
@@ -382,7 +406,8 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         if wave is None and self.wave is None:
             return self
         refused = self.refused or None  # without private questions there can be none
-        return replace(self, refused=refused, wave=wave, link=self.link and wave is not None)
+        link, keep = (one and wave is not None for one in (self.link, self.keep))
+        return replace(self, refused=refused, wave=wave, link=link, keep=keep)
 
     @cached_property
     def family(self) -> str:
@@ -394,7 +419,8 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
     @cached_property
     def entries(self) -> tuple[Question, ...]:
         """The questions, in order."""
-        return tuple(question_of(name, made_by) for name, made_by in self.mechanisms.items())
+        made = self.mechanisms.items()
+        return tuple(question_of(name, made_by, self.keep) for name, made_by in made)
 
     @cached_property
     def questions(self) -> tuple[str, ...]:
@@ -483,6 +509,38 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         )
 
     # -- reports -----------------------------------------------------------------------------
+
+    def statement(self) -> Statement:
+        """A privacy statement, one page for whoever approves the survey, as text and HTML.
+
+        What is asked, what leaves a device, epsilon by question and in all, what anyone can
+        conclude, over several waves too, and what is not protected: computed from this
+        questionnaire alone.
+
+        Returns
+        -------
+        Statement
+            ``print`` shows it, ``to_html("statement.html")`` writes it, `table` has its numbers.
+
+        Raises
+        ------
+        NotAvailable
+            For devices with unknown parameters, whose epsilon depends on them.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> statement = ldp.Questionnaire({"ill": ldp.Warner(epsilon=1.0)}).statement()
+        >>> print(str(statement).partition("What leaves")[0].rstrip())
+        Privacy statement
+        =================
+        <BLANKLINE>
+        What is asked
+        -------------
+        The questionnaire has 1 question, of which 1 is protected.
+        - “ill”: 2 answers: 'no', 'yes'
+        """
+        return statement_of(self)
 
     @secretive
     def privatize(
@@ -595,7 +653,7 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
             As for `Mechanism.client`. Observed questions need no permission.
         reports : int or None
             How many sheets it may fill in, each of which spends the questionnaire's epsilon, also
-            under `RAPPOR`: its permanent response belongs to `RAPPOR.client`.
+            under `RAPPOR`: without ``keep=True`` each sheet is drawn anew.
         max_epsilon : float, optional
             The largest epsilon of a sheet that is accepted, in nats.
         tags : mapping from question to (mapping from tag to set of categories), optional
@@ -619,7 +677,9 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
             own = None if tags is None else devices(self, system_words(entropy), tags)
             how: dict[str, Any] = {"reports": reports, "state": state, "max_epsilon": max_epsilon}
             made = super().client(entropy, **how, allow_no_privacy=allow_no_privacy)
-            return made if own is None else replace(made, _devices=own)
+            if tags is None or own is None:
+                return made
+            return replace(made, _devices={**made._devices, **{name: own[name] for name in tags}})
         except BaseException as error:
             failure = error
         del tags  # of what a logger may write of this frame
@@ -629,7 +689,7 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         questions = []
         for question in self.entries:
             document: dict[str, Any] = {"name": question.name, "private": question.private}
-            document |= question.made_by._question_document()
+            document |= question.document()
             refused = self.refused.get(question.name)
             questions.append(document | ({} if refused is None else {"refused": str(refused)}))
         waves: dict[str, Any] = {}
@@ -653,8 +713,9 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         return SheetCollector(self, words)
 
     def _client(self, words: Words, budget: Budget) -> SheetClient:
+        secret = budget.secret(words) if self.keep else None
         first = _Next(next_asked(self, words))
-        return SheetClient(self, words, budget, devices(self, words, None), first)
+        return SheetClient(self, words, budget, devices(self, words, None, secret), first)
 
     # -- specification -----------------------------------------------------------------------
 
@@ -670,6 +731,7 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
             "refused": dict(self.refused),
             **({} if self.wave is None else {"wave": self.wave}),
             **({"link": True} if self.link else {}),
+            **({"keep": True} if self.keep else {}),
         }
 
     @classmethod
@@ -682,7 +744,7 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
             For another document, or one of another version, and a fingerprint that is missing or
             not that of the other fields.
         """
-        waves = "wave", "link"
+        waves = "wave", "link", "keep"
         checked = check_fields(document, QUESTIONNAIRE, _VERSION, _FIELDS, waves)
         if not isinstance(checked["refused"], dict):
             raise InvalidArgument("refused", checked["refused"], "must be an object")
@@ -734,10 +796,12 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
 
     def __reduce__(self) -> tuple[Any, ...]:  # read-only dicts cannot be pickled
         refused = dict(self.refused) or None
-        return type(self), (dict(self.mechanisms), self.ask, refused, self.wave, self.link)
+        how = self.ask, refused, self.wave, self.link, self.keep
+        return type(self), (dict(self.mechanisms), *how)
 
     def __str__(self) -> str:
         wave = "" if self.wave is None else f"; wave={self.wave!r}{', linked' * self.link}"
+        wave += ", kept" * self.keep
         if not self.private:
             return f"Questionnaire(nothing protected; observed: {', '.join(self.observed)}{wave})"
         names = ", ".join(self.private)

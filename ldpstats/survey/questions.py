@@ -17,7 +17,8 @@ import pandas as pd
 
 from ldpstats.arguments import Array
 from ldpstats.channels.certificates import Audit
-from ldpstats.clients.device import plain
+from ldpstats.clients.device import kept_question, plain
+from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.devices import Device
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable
 from ldpstats.io.reports import SURVEY_COLUMNS, Layout
@@ -88,6 +89,11 @@ class Question:
         """The audit of its mechanism."""
         audit: Audit = self.made_by.audit()
         return audit
+
+    def document(self) -> dict[str, Any]:
+        """Its answers, reports and draw in a client document."""
+        found: dict[str, Any] = self.made_by._question_document()
+        return found
 
     # -- answers -----------------------------------------------------------------------------
 
@@ -165,6 +171,37 @@ class Question:
         return report
 
 
+class KeptQuestion(Question):
+    """A question of linked waves whose devices keep a response to each answer."""
+
+    @property
+    def epsilon(self) -> float:
+        epsilon: float = self.made_by.lifetime_epsilon
+        return epsilon
+
+    def audit(self) -> Audit:
+        audit: Audit = self.made_by.lifetime_audit()
+        return audit
+
+    def document(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.made_by._kept_document()
+        return found
+
+    def remembering(self, words: Words, secret: bytes) -> Callable[[Array], Any]:
+        """What `device` returns, where responses are kept under the secret of the device."""
+        kept = kept_question(self.document(), portable.secret_of(secret, self.name))
+        source: Any = words
+
+        def report(given: Array) -> Any:
+            if self.labels is None:
+                return kept.report(kept.read(str.__str__(given[0])), source)
+            if isinstance(kept, portable.Kept):
+                return plain(self.made_by.outputs[kept.draw(int(given[0]), source)])
+            return kept.report(kept.read(str(self.labels[int(given[0])])), source)
+
+        return report
+
+
 class PersonalQuestion(Question):
     """A question under a personalised mechanism: its reports are of the common one."""
 
@@ -214,9 +251,11 @@ class DictionaryQuestion(Question):
         return Layout(self.made_by, tuple(f"{self.name}_{part}" for part in SURVEY_COLUMNS))
 
 
-def question_of(name: str, made_by: object) -> Question:
-    """The kind of question that a mechanism or survey makes."""
+def question_of(name: str, made_by: object, keep: bool = False) -> Question:
+    """The kind of question that a mechanism or survey makes; `keep`: of devices that remember."""
     if isinstance(made_by, Mechanism):
+        if keep and made_by._kept_document() is not None:
+            return KeptQuestion(name, made_by)
         return Question(name, made_by)
     if isinstance(made_by, PUM):
         return PersonalQuestion(name, made_by)
@@ -291,6 +330,7 @@ def _lines(sheet: Any) -> list[tuple[str, str, str, str]]:
 def _foot(sheet: Any) -> str:
     """What a whole sheet spends, in words."""
     wave = "" if sheet.wave is None else f"; wave {sheet.wave}{', linked' * sheet.link}"
+    wave += ", responses kept" * sheet.keep
     end = f"{wave}; fingerprint {sheet.fingerprint}"
     if not sheet.private:
         return f"no question is protected{end}"

@@ -1242,7 +1242,10 @@ class Survey:
             As for `ldpstats.change`: persons in one wave only count too. Not with a design.
         by : str or sequence of str, optional
             Public columns of groups, here those of the first survey: a change for each.
-        memoised, **how
+        memoised : bool, optional
+            As for `ldpstats.change`; by default True for two surveys whose questionnaires say that
+            devices keep their responses, ``Questionnaire(keep=True)``.
+        **how
             As for `ldpstats.change`: `waves`, `candidates`, `method`, with a design "inversion".
 
         Returns
@@ -1270,7 +1273,10 @@ class Survey:
         [0.33, -0.33]
         """
         check_options(how, change)
-        partial, how = boolean("partial", partial), how | {"memoised": memoised}
+        partial = boolean("partial", partial)
+        if memoised is None and isinstance(first, Survey):  # what linked waves say they do
+            memoised = True if self.questionnaire.keep and first.questionnaire.keep else None
+        how |= {"memoised": memoised}
         if isinstance(first, Survey):
             question = column_name("second", second)
             if id is None:

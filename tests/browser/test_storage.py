@@ -85,6 +85,32 @@ def test_linked_waves_have_one_pseudonym_and_the_respondent_is_told(respondent, 
     assert own["token"] == tokens[0]
 
 
+def test_a_device_keeps_its_responses_and_the_respondent_is_told(respondent, collector):
+    """Each wave is one more report from the response that the secret in the browser makes."""
+    kept = ldp.KRR(("no", "yes"), 1.5).then(ldp.KRR(("no", "yes"), 30.0), keep="first")
+    rappor = ldp.RAPPOR(n_bits=8, n_hashes=1, n_cohorts=4, f=0.5, p=0.25, q=0.75)
+    sheet = ldp.Questionnaire({"late": kept, "site": rappor}, wave="1", link=True, keep=True)
+    sent = []
+    for wave in "1234":
+        respondent.visit(collector.show(page_text(sheet.in_wave(wave), post="/sheets")))
+        respondent.look()
+        assert "that it changed may show in the reports" in respondent.text()
+        respondent.fill()
+        assert "(50% each), they can make it up to 82% likely, in however many waves" in (
+            respondent.text()
+        )
+        respondent.click()
+        respondent.awaits(SENT)
+        sent.append(json.loads(respondent.exact())["sheet"])
+    secret = bytes.fromhex(respondent.kept()[f"ldpstats waves {sheet.family}"]["secret"])
+    assert len({one["late"] for one in sent}) == 1  # the second step is hardly random
+    assert len({one["site"].split(":")[0] for one in sent}) == 1
+    device = Client(sheet.client_document(), secret=secret)
+    answers = [device._questions["late"].report(x, device._words) for x in (0, 1)]
+    assert sent[0]["late"] in answers
+    assert sent[0]["site"].startswith(f"{device._questions['site'].cohort}:")
+
+
 def test_waves_that_are_not_linked_are_not_joined(respondent, collector):
     tokens = set()
     for wave in ("1", "2"):

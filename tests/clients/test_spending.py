@@ -105,6 +105,8 @@ def law_of(draw: dict[str, Any], x: int, n: int) -> Law:
             for bits_, p in patterns(bits).items()
             for mark, q in ((None, 1 - told), (x, told))
         }
+    if kind == "kept":  # all reports come from the first step
+        return law_of(draw["first"], x, n)
     assert kind == "parts"
     numbers = []
     for part in reversed(draw["parts"]):

@@ -60,8 +60,8 @@ def test_every_public_callable_is_called(every_site):
     modules = {name for name in ldp.__all__ if isinstance(getattr(ldp, name), ModuleType)}
     made = {
         "Band", "BayesFactor", "Bits", "CalibrationReport", "Channel", "Client",
-        "Collector", "DictionaryClient", "Effect", "Enumerated", "Geometric", "Mapped",
-        "Mechanism", "PUMClient", "RAPPORClient", "Uniformised", "mechanism_from_dict",
+        "Collector", "DictionaryClient", "Effect", "Enumerated", "Geometric", "KeptClient",
+        "Mapped", "Mechanism", "PUMClient", "RAPPORClient", "Uniformised", "mechanism_from_dict",
     }  # fmt: skip  # which other callables make, or which are no functions of what users type
     assert public - called - modules - {*ldp.errors.__all__} - made == set()
     assert set(io.__all__) - called <= {"replacing", "replacing_all"}

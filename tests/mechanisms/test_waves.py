@@ -150,6 +150,47 @@ def test_change_of_an_answer_is_not_hidden_by_the_kept_response():
     assert panel.epsilon > 8.0
 
 
+REGIONS = ("centre", "park", "clinic")
+PUM = ldp.PUM(ldp.URR(REGIONS, {"clinic"}, epsilon=1.0), tags={"home": 0.5, "work": 2.0})
+OWN = {"home": {"park"}}
+
+
+def test_reports_under_tags_are_independent_given_the_intermediate_categories():
+    """The law of PUM by brute force, and of its clients; its epsilon over waves is the sum."""
+    common, hers = PUM.joint_law(2), PUM.joint_law(2, tags=OWN)
+    Q = PUM.common.channel().matrix()
+    z = [0, 3, 2]  # her park is the bot of "home"
+    for (i, x), (j, y) in product(enumerate(z), repeat=2):
+        assert hers.channel().matrix()[3 * i + j] == pytest.approx(np.kron(Q[x], Q[y]), abs=EXACT)
+        assert common.channel().matrix()[5 * x + y] == pytest.approx(np.kron(Q[x], Q[y]), abs=EXACT)
+    protected = np.flatnonzero(PUM.common.channel().output_classes().protected([2, 3, 4]))
+    both = common.channel().matrix()[:, [5 * a + b for a, b in product(protected, repeat=2)]]
+    assert np.log(both.max(axis=0) / both.min(axis=0)).max() == pytest.approx(PUM.joint_epsilon(2))
+    assert PUM.joint_epsilon(2) == PUM.joint_epsilon([PUM, PUM]) == 2 * PUM.epsilon
+    rng, seen = np.random.default_rng(6), np.zeros(25)
+    for _ in range(3_000):
+        client = PUM.client(OWN, entropy=rng.bytes, reports=2)
+        codes = [PUM.common.categories.get_loc(client.report(x)) for x in ("park", "centre")]
+        seen[5 * codes[0] + codes[1]] += 1
+    law = hers.matrix().loc["park, centre"].to_numpy() * seen.sum()
+    assert not seen[law == 0].any()
+    some = law > 0
+    assert chi2.sf(((seen - law)[some] ** 2 / law[some]).sum(), some.sum() - 1) > 0.001
+
+
+def test_given_the_answers_alone_tags_join_the_reports_of_a_person():
+    """Half of the persons protect the park: the law of their reports is no product."""
+    laws = [PUM.joint_law(2, tags=own).matrix().loc["park, park"] for own in (OWN, {})]
+    mean = np.mean(laws, axis=0).reshape(5, 5)
+    assert np.abs(mean - np.outer(mean.sum(axis=1), mean.sum(axis=0))).max() > 0.01
+    other = ldp.PUM(PUM.mechanism, tags=("home",))
+    for wrong, how in (([PUM, other], {}), ([PUM, PUM.common], {}), (2, {"tags": {"home": {"x"}}})):
+        with pytest.raises(ldp.InvalidArgument):
+            PUM.joint_law(wrong, **how)
+    with pytest.raises(ldp.NotAvailable, match="not labels"):
+        ldp.PUM(ldp.URAP(3, {0}, epsilon=1.0), tags=("home",)).joint_law(2)
+
+
 def test_what_cannot_be_is_refused():
     krr = ldp.KRR(2, 1.0)
     kept = krr >> krr

@@ -9,7 +9,7 @@ from shared.word_laws import names
 
 import ldpstats as ldp
 from ldpstats import planning
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 
 JOBS = ("nurse", "cook", "driver")
 P = [0.5, 0.3, 0.2]
@@ -216,3 +216,61 @@ def test_tests_that_are_no_goal():
         planning.recommend(3, 1.0, planning.ValueTest(P, 0, 0.5))
     with pytest.raises(NotAvailable, match="no number of respondents"):
         planning.recommend(3, 1.0, planning.ValueTest(P, 0, 0.5 + 1e-9))
+
+
+# -- asking and protecting less --------------------------------------------------------------
+
+SIX = np.array([[0.19] * 5 + [0.05], [0.184] * 5 + [0.08]])
+ONE = [
+    (
+        planning.GroupsTest(SIX, category=5),
+        planning.GroupsTest([[0.95, 0.05], [0.92, 0.08]], category=1),
+    ),
+    (planning.ValueTest(SIX[1], 5, 0.05), planning.ValueTest([0.92, 0.08], 1, 0.05)),
+]
+
+
+@pytest.mark.parametrize(("goal", "of_two"), ONE)
+def test_less_is_what_the_smaller_question_needs(goal, of_two):
+    """One category of six, asked by itself or protected alone; what is known of others is not."""
+    found = planning.recommend(6, 1.0, goal)
+    needed = found.less.set_index("name")["loss"]
+    warner, urr = ldp.Warner(epsilon=1.0, categories=(0, 1)), ldp.URR(6, {5}, epsilon=1.0)
+    assert needed["Asking only whether 5"] == planning.sample_size(warner, goal=of_two)
+    assert needed["URR that protects 5 alone"] == planning.sample_size(urr, goal=goal)
+    assert (found.less["ratio"] < 1.0).all() and found.less["loss"].is_monotonic_increasing
+    assert found.less["ratio"].to_numpy() * found.table["loss"][0] == pytest.approx(
+        found.less["loss"]
+    )
+    assert "gives up the shares of the other 5 answers" in found.reason
+    assert "Asking or protecting less" in str(found)
+    # the channel that is made for this category, of which the reports leave the others open
+    best = planning.design_channel(6, 1.0, loss={5: 1.0}).mechanism
+    assert planning.sample_size(best, goal=goal) == needed["Asking only whether 5"]
+    assert planning.power(best, goal, 20_000) == pytest.approx(
+        planning.power(warner, of_two, 20_000)
+    )
+
+
+def test_the_number_of_the_guide_and_the_precision_of_one_share():
+    goal = ONE[0][0]
+    assert planning.sample_size(ldp.KRR(6, 1.0), goal=goal) == 86_774
+    assert planning.sample_size(ldp.URR(6, {4, 5}, 1.0), goal=goal) == 34_235
+    best = planning.design_channel(6, 1.0, loss={5: 1.0}).mechanism
+    how = {"se": 0.01, "category": 5}
+    warner = planning.sample_size(ldp.Warner(epsilon=1.0), [0.92, 0.08], se=0.01, category="yes")
+    assert planning.sample_size(best, SIX[1], **how) == warner
+    contrast = planning.recommend(6, 1.0, {5: 2.0}, SIX[1])
+    variance = planning.precision(ldp.Warner(epsilon=1.0), [0.92, 0.08], 1).variances[1]
+    assert contrast.less["loss"].iloc[-1] == pytest.approx(4.0 * variance)
+    for other in ({"category": 4}, {}):
+        with pytest.raises(NotIdentified):
+            planning.sample_size(best, SIX[1], se=0.01, **other)
+    for several in ("total", {5: 1, 4: -1}, planning.GroupsTest(SIX)):
+        assert planning.recommend(6, 1.0, several).less.empty
+
+
+def test_shares_by_column_are_recognised():
+    for given in (SIX.T, pd.DataFrame(SIX.T, columns=["a", "b"])):
+        with pytest.raises(InvalidArgument, match="transpose"):
+            planning.GroupsTest(given)

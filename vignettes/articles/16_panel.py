@@ -50,91 +50,69 @@ print((true == "yes").mean().round(3).to_dict())
 # change show another response, and that they changed: they spend up to 8.3.
 
 step = ldp.KRR(("no", "yes"), epsilon=3.0)
-kept = step >> step
+kept = step.then(step, keep="first")
 law = kept.joint_law(5)
 print(f"one report {kept.epsilon:.2f}, five with fresh noise {5 * kept.epsilon:.2f}")
 print(f"five of one answer {law.epsilon_of(1):.2f}, of two answers {law.epsilon_of(2):.2f}")
 assert law.epsilon_of(1) <= step.epsilon < law.epsilon < 5 * kept.epsilon
 
 # %%
-# With ``link=True`` a device sends one pseudonym in all years, by which the waves join. The page of
-# the questionnaire says so to the respondent.
+# With ``link=True`` a device sends one pseudonym in all years, by which the waves join, and with
+# ``keep=True`` it keeps its responses. The page of the questionnaire says both to the respondent.
 
-asked = ldp.Questionnaire({"smokes": step}, wave="2021", link=True)
+asked = ldp.Questionnaire({"smokes": kept}, wave="2021", link=True, keep=True)
 print(asked, asked.in_wave("2022"), sep="\n")
 
 # %%
 # Devices
 # -------
 #
-# A questionnaire's client draws each report anew, so the memory is the device's own: a dictionary
-# from answers to kept responses. The client then takes the kept response for the answer. Here 300
-# devices answer in every year in which their owner takes part. (With ``entropy=rng.bytes`` this
-# page can be computed again. A device leaves it out, and keeps its secret in a file, ``state=``.)
+# A device keeps a secret, from which its pseudonym and its response to each answer follow. Here 300
+# devices answer in every year in which their owner takes part. (With ``secret=`` and ``entropy=``
+# this page can be computed again. A device leaves them out, and keeps its secret in a file,
+# ``state=``.)
 
-first_step = step.client_document()
-
-
-class Device:
-    """What a respondent's device keeps: a secret, and its response to each answer."""
-
-    def __init__(self):
-        self.secret, self.responses = rng.bytes(32), {}
-
-    def message(self, document, answer):
-        if answer not in self.responses:
-            drawn = Client(first_step, entropy=rng.bytes).report(answer)
-            self.responses[answer] = str(drawn)
-        client = Client(document, secret=self.secret, entropy=rng.bytes)
-        return client.message({"smokes": self.responses[answer]})
-
-
-devices = [Device() for _ in range(300)]
+secrets = [rng.bytes(32) for _ in range(300)]
 collected = {}
 for year in years:
-    document = asked.in_wave(year).client_document()
-    sent = [
-        devices[i].message(document, true.loc[i, year]) for i in range(300) if there.loc[i, year]
-    ]
+    document, sent = asked.in_wave(year).client_document(), []
+    for i in np.flatnonzero(there[year][:300]):
+        client = Client(document, secret=secrets[i], entropy=rng.bytes)
+        sent.append(client.message({"smokes": str(true.loc[i, year])}))
     collected[year] = pd.DataFrame([{**one["sheet"], "token": one["token"]} for one in sent])
 print(collected["2021"].head(3))
 tokens = pd.concat(collected.values())["token"]
 print(f"{len(tokens)} reports of {tokens.nunique()} pseudonyms")
 
 # %%
-# The other 11,700 are simulated by the same two steps.
+# The other 11,700 are simulated by the law of all five reports: a path of answers makes one of
+# reports.
 
-others = range(len(devices), n)
-responses = {answer: step.privatize([answer] * n, rng).y for answer in step.categories}
-for year in years:
-    shown = np.where(true[year] == "yes", responses["yes"], responses["no"])
-    answers = pd.DataFrame({"smokes": step.categories[shown], "token": [f"{i}" for i in range(n)]})
-    reports = asked.in_wave(year).privatize(answers.loc[others][there.loc[others, year]], rng)
+paths = true[300:].agg(", ".join, axis=1)
+for year, wave in zip(years, law.split(law.privatize(paths, rng)).values(), strict=True):
+    reports = pd.DataFrame({"smokes": kept.report_labels(wave), "token": paths.index.astype(str)})
+    reports = reports[there[year][300:].to_numpy()]
     collected[year] = pd.concat([collected[year], reports], ignore_index=True)
 
 # %%
-# The analyst has a table of each year. A client took a kept response for the answer, so the
-# mechanism that the true answers went through has both steps:
+# The analyst has a table of each year:
 
-sheet = ldp.Questionnaire({"smokes": kept})
-waves = {year: ldp.Survey(table.assign(wave=year), sheet) for year, table in collected.items()}
+waves = {
+    year: ldp.Survey(table.assign(wave=year), asked.in_wave(year))
+    for year, table in collected.items()
+}
 print(waves["2021"])
 
 # %%
 # Change between two years
 # ------------------------
 #
-# ``change`` joins two waves by the pseudonym. It refuses these, because the two reports of a person
-# may share their noise, and the analyst has to say whether they do.
+# ``change`` joins two waves by the pseudonym. The two reports of a person share their noise, which
+# the questionnaires say; of devices that no questionnaire knows of the analyst says so by
+# ``memoised=True``.
 
 first, second = waves["2021"], waves["2022"]
-try:
-    first.change(second, "smokes", id="token")
-except ldp.NotAvailable as refused:
-    print(refused)
-else:
-    raise AssertionError
-change = first.change(second, "smokes", id="token", waves=years[:2], memoised=True)
+change = first.change(second, "smokes", id="token", waves=years[:2])
 change.summary()
 
 # %%
@@ -238,9 +216,9 @@ assert later["truth"].between(later["lower"], later["upper"]).all()
 # independent samples they would have a larger standard error of the slope.
 
 every = pd.concat([own.assign(wave=year, one=1.0) for year, own in collected.items()])
-survey = ldp.Survey(every, sheet, weights="one", clusters="token")
+survey = ldp.Survey(every, {"smokes": kept}, weights="one", clusters="token")
 trend = survey.trend("smokes", time="wave")
-apart = ldp.Survey(every, sheet).trend("smokes", time="wave")
+apart = ldp.Survey(every, {"smokes": kept}).trend("smokes", time="wave")
 print(trend.test_no_change())
 print(trend.slopes().round(4).to_string())
 print("slope of five independent samples: se", apart.slopes()["se"].round(4).to_list())
@@ -259,7 +237,8 @@ assert np.all((bands["lower"] <= shares) & (shares <= bands["upper"]))
 #
 # - Five reports with fresh noise spend epsilon five times. Kept responses protect those whose
 #   answer stays, and the analysis must know what was kept.
-# - Say ``memoised=True`` only if devices really kept their responses. A device that lost them draws
+# - Say ``memoised=True`` only if devices really kept their responses, as those of a questionnaire
+#   with ``keep=True`` do. A device that lost them draws
 #   anew; if it lost its secret too, it has another pseudonym, and its waves do not join.
 # - How often such intervals hold the truth is shown on the page of evidence on coverage, under
 #   "Waves". The page "Coming back" of the guide has more models of waves.

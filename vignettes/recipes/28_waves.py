@@ -53,8 +53,10 @@ change.plot("flows")
 
 # %%
 # **For your own data**, find out what devices keep: the permanent response of RAPPOR's client, with
-# f > 0, or a first step of your own. If each report was drawn anew, say ``memoised=False``. More
-# than two waves go into ``survey.cells(waves, ldp.cells.markov(), memoised=True)``.
+# f > 0, or the first of two steps, ``first.then(second, keep="first")``. Two surveys whose
+# questionnaire has ``keep=True`` need not be told. If each report was drawn anew, say
+# ``memoised=False``. More than two waves go into
+# ``survey.cells(waves, ldp.cells.markov(), memoised=True)``.
 #
 # Reference: `ldpstats.Survey.change`, `ldpstats.Mechanism.joint_law`. Deeper: the guide
 # :doc:`/guide/waves` and the article :doc:`/gallery/articles/16_panel`.

@@ -81,7 +81,7 @@ export interface Options {
   reports?: number | null;
   /** How many of them were made before, as the device remembers. */
   made?: number;
-  /** The secret of RAPPOR, or of linked waves: 32 random bytes, drawn if none are given. */
+  /** The secret of kept responses (RAPPOR), or of linked waves: 32 random bytes, drawn if none are given. */
   secret?: Uint8Array | null;
   /** The respondent's own categories, in a questionnaire by name of question. */
   tags?: Tags | Readonly<Record<string, Tags>>;
@@ -138,7 +138,7 @@ export declare class Client {
   readonly made: number;
   /** The questions of the next sheet; null for a client of one mechanism. */
   readonly asked: readonly string[] | null;
-  /** A copy of the secret of RAPPOR or of linked waves, for the device to keep; null for others. */
+  /** A copy of the secret of kept responses or of linked waves, for the device to keep; null for others. */
   readonly secret: Uint8Array | null;
 }
 

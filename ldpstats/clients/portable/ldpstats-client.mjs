@@ -100,11 +100,13 @@ function texts(value) {
   if (typeof value === "number") {
     const size = integer(value, 1);
     const isNumber = (given) => /^(0|[1-9][0-9]{0,15})$/.test(given) && Number(given) < size;
-    return { size, at: String, find: (given) => (isNumber(given) ? Number(given) : -1) };
+    const find = (given) => (isNumber(given) ? Number(given) : -1);
+    return { given: value, size, at: String, find };
   }
   const places = new Map(list(value).map((label, i) => [text(label), i]));
   if (places.size !== value.length || !value.length) broken("texts are equal, or there are none");
-  return { size: value.length, at: (i) => value[i], find: (given) => places.get(given) ?? -1 };
+  const find = (label) => places.get(label) ?? -1;
+  return { given: value, size: value.length, at: (i) => value[i], find };
 }
 
 function byCodePoint(a, b) {
@@ -788,6 +790,7 @@ function openHash(draw, labels) {
 const QUESTIONS = new Map([
   ["hash", openHashed],
   ["rappor", openRappor],
+  ["kept", openKept],
   ["personal", openPersonal],
   ["grams", openGrams],
 ]);
@@ -867,7 +870,7 @@ function hashedBits(then, m) {
 
 /** RAPPOR (sections 5.4 and 8): its permanent response follows from the secret that `begin` gets. */
 function openRappor(draw, labels, reports, place) {
-  if (place !== "alone") broken("RAPPOR is a survey of its own");
+  if (place === "part") broken("RAPPOR is no part of a question");
   const { C, m, cells } = openHash(draw, labels);
   const limits = ["owned", "absent", "one", "zero"].map((name) => threshold(field(draw, name)));
   const [owned, absent, one, zero] = limits;
@@ -891,6 +894,28 @@ function openRappor(draw, labels, reports, place) {
     return `${cohort}:${bitText(drawnBits(m, groups, [], null, words))}`;
   };
   return { read: hashable(labels), send, begin, once };
+}
+
+/** A response to each answer, drawn once, from the secret that `begin` gets, with new noise. */
+function openKept(draw, labels, reports, place) {
+  if (place === "part" || labels === null) broken("its responses cannot be kept");
+  const { size, at } = texts(reports);
+  const responses = integer(field(draw, "responses"), 1);
+  const first = field(draw, "first");
+  if (field(first, "kind") !== "rows") broken("its responses are drawn in another way");
+  const respond = openRows(first, labels.size, responses);
+  const then = openLabels(field(draw, "then"), responses, size);
+  const law = { answers: labels.given, digest: text(field(draw, "digest")), first };
+  const head = joined(utf8("ldpstats kept 1 "), sha256(utf8(canonical(law))));
+  let secret;
+  const begin = (given, words) => (secret = given ?? words.bytes(32));
+  const send = (x, words) => {
+    const number = new DataView(new ArrayBuffer(8));
+    number.setBigUint64(0, BigInt(x));
+    const [word] = keyedWords(secret, joined(head, new Uint8Array(number.buffer)), 1);
+    return at(then(respond(x, { whole: () => word }), words));
+  };
+  return { read: listed(labels), send, begin, once: false };
 }
 
 /** A question with categories of the respondent's own, which only her device knows. */
@@ -1170,6 +1195,7 @@ const SPENT = new Map([
   ["reveal", spentReveal],
   ["hash", spentHash],
   ["rappor", spentRappor],
+  ["kept", ({ first }) => spentRows(first)], // all reports come from it
 ]);
 
 /** Epsilon of a draw for n answers; nothing can be told of one answer alone. */
@@ -1260,7 +1286,7 @@ export class Client {
     if (this.#single) tagged(this.#questions[0], tags ?? {});
     else tagQuestions(this.#questions, tags ?? {});
     this.#epsilon = accepted(opened, maxEpsilon, unprotected ?? []);
-    const { once, begin } = this.#questions[0];
+    const { once, begin } = this.#single ? this.#questions[0] : {};
     this.#limit = once === undefined ? checkedNumber("reports", reports, 1) : once ? 1 : null;
     this.#made = checkedNumber("made", made, 0);
     this.#words = new Words(random);
@@ -1268,6 +1294,7 @@ export class Client {
     if (!this.#single && opened.link) {
       this.#secret = checkedSecret(secret) ?? this.#words.bytes(32);
       this.#token = pseudonym(this.#secret, opened);
+      for (const question of this.#questions) question.begin?.(secretOf(this.#secret, question.name));
     }
     if (!this.#single) this.#draw();
   }
@@ -1452,6 +1479,7 @@ function several(opened) {
     const made = openQuestion(question, "sheet");
     const refused = "refused" in question ? text(question.refused) : null;
     if (refused !== null) checkedRefused(made, refused);
+    if (made.begin !== undefined && (made.once || !("link" in opened))) broken("it keeps nothing");
     return { ...made, name, isPrivate, refused };
   });
   if ("wave" in opened || "family" in opened) {
@@ -1602,6 +1630,14 @@ function keyedWords(secret, message, n) {
     for (let j = 0; j < 32; j += 8) words.push(block.getBigUint64(j, true));
   }
   return words.slice(0, n);
+}
+
+/** The secret of a question that keeps responses, in a questionnaire (section 8). */
+function secretOf(secret, name) {
+  const bytes = new DataView(new ArrayBuffer(32));
+  const message = utf8(`ldpstats question 1 ${canonical(name)}`);
+  keyedWords(secret, message, 4).forEach((word, i) => bytes.setBigUint64(8 * i, word, true));
+  return new Uint8Array(bytes.buffer);
 }
 
 /** The token that a device sends in all waves of a linked questionnaire (section 10.2). */

@@ -723,6 +723,11 @@ def pseudonym(secret: bytes, fields: Fields) -> str:
     return hmac.digest(secret, message, "sha256")[:16].hex()
 
 
+def secret_of(secret: bytes, name: str) -> bytes:
+    """The secret of a question that keeps responses, in a questionnaire (section 8)."""
+    return hmac.digest(secret, b"ldpstats question 1 " + canonical(name) + bytes(8), "sha256")
+
+
 def permanent_response(
     secret: bytes, head: str, answer: str, cells: Sequence[int], n: int, owned: int, absent: int
 ) -> list[bool]:
@@ -861,6 +866,40 @@ class Rappor(Question):
         return f"{c}:{shown(bits(m, (), (), groups, words), m)}"
 
 
+class Kept(Question):
+    """An answer whose response follows from the device's secret, and is reported with new noise."""
+
+    def __init__(self, fields: Fields) -> None:
+        draw = fields.inner("draw")
+        self.answers, self.reports = fields.texts("answers"), fields.texts("reports")
+        responses, first = draw.number("responses"), draw.inner("first")
+        first.must(first.text("kind") == "rows")
+        size, self._respond = open_rows(first, self.answers.size)
+        sent, self._then = open_labels(draw.inner("then"), responses)
+        draw.must(size <= responses and sent <= self.reports.size)
+        law = {"answers": fields["answers"], "digest": draw.text("digest"), "first": first.value}
+        self._head = b"ldpstats kept 1 " + hashlib.sha256(canonical(law)).digest()
+        self.secret = b""
+
+    def keep_secret(self, secret: bytes) -> None:
+        self.secret = secret
+
+    def read(self, answer: Any) -> int:
+        x = self.answers.place(answer)
+        if x < 0:
+            raise Refused("answer", "this is not an answer to the question")
+        return x
+
+    def draw(self, x: int, words: Words) -> int:
+        """The number of a report."""
+        message = self._head + x.to_bytes(8, "big") + bytes(8)
+        once = hmac.digest(self.secret, message, "sha256")
+        return self._then(self._respond(x, Words(lambda n: once[:n])), words)
+
+    def report(self, x: int, words: Words) -> str:
+        return self.reports[self.draw(x, words)]
+
+
 class Grams(Question):
     """A string of letters, of which two grams and the whole are reported."""
 
@@ -875,7 +914,7 @@ class Grams(Question):
         self.of_gram = open_question(draw.inner("gram_question"))
         self.of_string = open_question(draw.inner("string_question"))
         for inner in (self.of_gram, self.of_string):  # no secret is kept for them, nor tags
-            draw.must(not isinstance(inner, (Rappor, Personal)))
+            draw.must(not isinstance(inner, (Rappor, Kept, Personal)))
 
     def read(self, answer: Any) -> Any:
         text = scalar_text(answer)
@@ -901,7 +940,7 @@ class Grams(Question):
         }
 
 
-_KINDS = {"hash": Hashed, "rappor": Rappor, "personal": Personal, "grams": Grams}
+_KINDS = {"hash": Hashed, "rappor": Rappor, "kept": Kept, "personal": Personal, "grams": Grams}
 
 
 def open_question(fields: Fields) -> Question:
@@ -1125,6 +1164,7 @@ _SPENT: dict[str, Callable[[Fields, int], float]] = {
     "reveal": spent_reveal,
     "hash": spent_hash,
     "rappor": spent_rappor,
+    "kept": lambda draw, n: spent_rows(draw.inner("first"), n),  # all reports come from it
 }
 
 
@@ -1459,7 +1499,7 @@ def invitation_code(text: Any) -> str:
 # --- The client -----------------------------------------------------------------------------------
 
 
-def canonical(document: dict[str, Any]) -> bytes:
+def canonical(document: Any) -> bytes:
     """The canonical text of a document (section 2.4)."""
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode("ascii")
 
@@ -1521,8 +1561,8 @@ class Client:
 
     `document` is a client document. `reports` is how many reports, or sheets, may be made (None:
     no limit); with a `state` file, all programs that use the file count together, and so do the
-    waves of a questionnaire. `secret` is that of RAPPOR and of linked waves, 32 bytes; without it
-    one is drawn, or read from the state file. `tags` are the respondent's own categories, which
+    waves of a questionnaire. `secret` is that of kept responses and linked waves, 32 bytes; without
+    it one is drawn, or read from the state file. `tags` are the respondent's own categories, which
     stay here: {tag: [answers]}, or {question: {tag: [answers]}}.
     `max_epsilon` is the largest epsilon of one report that this device accepts, in text: what the
     draws spend is computed. With it, questions that are not protected, or not for all answers, are
@@ -1571,7 +1611,9 @@ class Client:
         for inner in map(Fields, fields.items("questions")):
             name = inner.text("name")
             question = self._questions[name] = open_question(inner)
-            inner.must(type(inner["private"]) is bool and not isinstance(question, Rappor))
+            inner.must(type(inner["private"]) is bool)
+            if isinstance(question, (Rappor, Kept)):  # which takes a device that keeps a secret
+                inner.must("link" in fields.value and not getattr(question, "once", False))
             if inner["private"]:
                 self._private.append(name)
             if "refused" in inner.value:
@@ -1620,27 +1662,37 @@ class Client:
 
     def _open_budget(self, fields: Fields, limit: int | None, state: Any, secret: Any) -> None:
         file = None if state is None else StateFile(state)
-        rappor = self._questions["report"] if self.is_single else None
-        if secret is not None and (isinstance(rappor, Rappor) or self.is_linked):
+        alone = self._questions["report"] if self.is_single else None
+        keeps = self.is_linked or isinstance(alone, Kept)
+        if secret is not None and (isinstance(alone, Rappor) or keeps):
             if file is not None or type(secret) is not bytes or len(secret) != SECRET_BYTES:
                 raise Refused("random", f"secret: must be {SECRET_BYTES} bytes; a file has its own")
-        if isinstance(rappor, Rappor):
-            self._open_rappor(rappor, file, secret)
+        if isinstance(alone, Rappor):
+            self._open_rappor(alone, file, secret)
             return
         head = {"format": "ldpstats-client", "version": 1, "fingerprint": self._counted}
 
         def fresh() -> dict[str, Any]:
-            more = {"secret": self._words.bytes(SECRET_BYTES).hex()} if self.is_linked else {}
+            more = {"secret": self._words.bytes(SECRET_BYTES).hex()} if keeps else {}
             return {**head, **more}
 
-        self._budget = Budget(limit)
+        self._budget = Budget(None if isinstance(alone, Kept) else limit)
         if file is not None:
             document, made = file.opened(fresh)
             check_state(document, head, file)
-            self._budget = Budget(limit, file, document, made)
-        if self.is_linked:
-            kept = secret if file is None else kept_secret(document, file)
-            self._token = pseudonym(kept or self._words.bytes(SECRET_BYTES), fields)
+            if not isinstance(alone, Kept):  # marks would be a trace of each report
+                self._budget = Budget(limit, file, document, made)
+        if not keeps:
+            return
+        own = (secret if file is None else kept_secret(document, file)) or b""
+        own = own or self._words.bytes(SECRET_BYTES)
+        if isinstance(alone, Kept):
+            alone.keep_secret(own)
+            return
+        self._token = pseudonym(own, fields)
+        for name, question in self._questions.items():
+            if isinstance(question, (Rappor, Kept)):
+                question.keep_secret(secret_of(own, name))
 
     def _open_rappor(self, rappor: Rappor, file: StateFile | None, secret: Any) -> None:
         """Take the secret that is given, that of the file, or a new one."""
@@ -1664,8 +1716,8 @@ class Client:
 
     @property
     def total_epsilon(self) -> float:
-        """Epsilon of all reports together, of all waves; under RAPPOR, of those of one answer."""
-        if isinstance(self._questions.get("report"), Rappor):
+        """Epsilon of all reports, of all waves; of kept responses, of those of one answer."""
+        if isinstance(self._questions.get("report"), (Rappor, Kept)):
             return self.epsilon
         return self._budget.total * self.epsilon
 

@@ -17,6 +17,7 @@ const QUESTIONS = DATA.client.questions.map((question, i) => {
     shown,
     believed: (x) => (x < size ? shown(x) : page.tagBeliefs[x - size]), // what a report may be of
     grams: draw.kind === "grams" ? draw : null,
+    isKept: ["kept", "rappor"].includes(draw.kind), // one response to each answer, in all waves
   };
 });
 

@@ -19,6 +19,7 @@ function totalTexts() {
   const text = boundText({ bound: "total", huge: "total_huge", none }, DATA.total);
   const all = QUESTIONS.every((question) => question.isPrivate && question.protected === null);
   const waves = DATA.client.wave === undefined || DATA.total === null ? [] : [wavesText()];
+  if (waves.length > 0 && QUESTIONS.some(({ isKept }) => isKept)) waves.push(say("waves_kept"));
   return paragraphs([text, ...waves, ...(DATA.total === null || all ? [] : [say("total_some")])]);
 }
 
@@ -30,9 +31,13 @@ function wavesText() {
 }
 
 /** How likely an unchanged answer may become over linked waves; null where that is not known. */
-function believedOverWaves({ size, spent, protected: some, isPrivate }) {
+function believedOverWaves({ size, spent, protected: some, isPrivate, isKept }) {
   if (!DATA.client.link || !isPrivate || spent === null || some !== null || !(size > 1)) return null;
   const most = (waves) => percent(1 / (1 + (size - 1) * spent.factor ** -waves));
+  if (isKept) {
+    const kept = say("believe_kept", { before: percent(1 / size), most: most(1) });
+    return paragraph(kept, "soft small");
+  }
   const values = { before: percent(1 / size), two: most(2), five: most(5), ten: most(10) };
   return paragraph(say("believe_waves", values), "soft small");
 }

@@ -38,6 +38,7 @@ sub question {
     };
     return hash_question($draw, $answers, $check, need($document, 'reports')) if $kind eq 'hash';
     return rappor_question($draw, $answers, $check, need($document, 'reports')) if $kind eq 'rappor';
+    return kept_question($draw, $answers, $check, $document) if $kind eq 'kept';
     refuse('document') if $kind eq 'grams' and ($answers or defined need($document, 'reports'));
     return grams_question($draw, $check) if $kind eq 'grams';
     return { check => $check, report => sub { $_[0][0] } } if $kind eq 'same' and !$answers;
@@ -130,6 +131,33 @@ sub rappor_question {
     };
 }
 
+sub kept_question {   # section 5.4
+    my ($draw, $answers, $check, $document) = @_;
+    refuse('document') unless $answers;
+    my $reports = as_texts(need($document, 'reports'));
+    my $b       = need_count($draw, 'responses');
+    my $first   = need_object($draw, 'first');
+    refuse('document') if need_text($first, 'kind') ne 'rows';
+    label_draw($first, $answers->{size}, $b);
+    my $then = label_draw(need_object($draw, 'then'), $b, $reports->{size});
+    my $law  = { answers => $document->{answers}, digest => need_text($draw, 'digest'), first => $first };
+    my $head = 'ldpstats kept 1 ' . Digest::SHA::sha256(write_json($law));
+    my $secret;
+    return {
+        check  => $check,
+        once   => 0,
+        open   => sub { $secret = $_[0] // take(4) },
+        report => sub {
+            my $x = $_[0][1];
+            my ($w) = hmac_words($secret, $head . pack('Q>', $x), 1);
+            my $row = $first->{rows}[$x];
+            my $y = count_upper([map { as_threshold($_) } @{$row->{upper}}], $w);
+            $y = as_integer($row->{outputs}[$y]) if exists $row->{outputs};
+            return $reports->{text}->($then->($y));
+        },
+    };
+}
+
 sub grams_question {
     my ($draw, $check) = @_;
     my ($length, $gram, $step) = map { need_count($draw, $_) } qw(length gram step);
@@ -138,7 +166,7 @@ sub grams_question {
     my %letter = map { $_ => 1 } split //, $alphabet;
     my ($grams, $strings) = map { question(need_object($draw, $_)) } qw(gram_question string_question);
     for my $name (qw(gram_question string_question)) {
-        refuse('document') if $draw->{$name}{draw}{kind} =~ /\A(?:rappor|personal)\z/;
+        refuse('document') if $draw->{$name}{draw}{kind} =~ /\A(?:rappor|kept|personal)\z/;
     }
     refuse('document') if $length < $gram or length $pad != 1 or length($replace // 'a') != 1;
     my @positions = map { $_ * $step } 0 .. ($length - $gram) / $step;
@@ -188,7 +216,8 @@ sub open_sheet {      # the questions of a questionnaire, and how many are asked
     for my $part (@{need_list($document, 'questions')}) {
         my $name = need_text($part, 'name');
         my $question = question($part, $tags && $tags->{$name});
-        refuse('document') if $known{$name}++ or $question->{open};
+        refuse('document') if $known{$name}++;
+        refuse('document') if $question->{open} and ($question->{once} or !exists $document->{link});
         $question->{name}    = $name;
         $question->{private} = need_truth($part, 'private');
         if (exists $part->{refused}) {
@@ -223,7 +252,14 @@ sub open_client {
     $client->{limit} = ${$client->{limit}} if defined $client->{limit};
     if ($client->{questions}) {
         my $secret = defined $request->{secret} ? pack 'H*', $request->{secret} : undef;
-        $client->{token} = pseudonym($asked, $secret // take(4)) if exists $document->{link};
+        if (exists $document->{link}) {
+            $secret //= take(4);
+            $client->{token} = pseudonym($asked, $secret);
+            for my $question (grep { $_->{open} } @{$client->{questions}}) {
+                my $message = 'ldpstats question 1 ' . write_json($question->{name}) . "\0" x 8;
+                $question->{open}->(Digest::SHA::hmac_sha256($message, $secret));
+            }
+        }
         draw_asked($client);
     }
     elsif ($client->{question}{open}) {

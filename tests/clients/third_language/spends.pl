@@ -194,6 +194,7 @@ my %SPENT = (
         return cells_spend($owned, $absent, $draw) unless ${$draw->{once}};
         return cells_spend((map { $_ * $one + (W - $_) * $zero } $owned, $absent), $draw, big(W) ** 2);
     },
+    kept    => sub { my ($draw, $n) = @_; return rows_spend($draw->{first}, $n) },
 );
 
 sub draw_spends { my ($draw, $n) = @_; return $n == 1 ? 0 : $SPENT{$draw->{kind}}->($draw, $n) }

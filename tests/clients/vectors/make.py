@@ -111,8 +111,9 @@ def invitations() -> Iterator[dict[str, Any]]:
 
 
 def secrets() -> Iterator[dict[str, Any]]:
-    """RAPPOR with a secret that is given."""
-    for name in ("rappor-16", "rappor-google-256", "rappor-strange", "rappor-closed"):
+    """Responses that are kept, with a secret that is given."""
+    names = "rappor-16", "rappor-google-256", "rappor-strange", "rappor-closed", "kept"
+    for name in (*names, "kept-strange"):
         given = answers(SINGLE[name], 2) + ["Zürich"] * (name == "rappor-16")
         yield vector(f"{name}, a secret", name, stream(name), given, secret=SECRET)
 
@@ -125,6 +126,9 @@ def waves() -> Iterator[dict[str, Any]]:
         given = two if name != "sheet-wave" else [{"job": "cook"}, {"job": None}]
         yield vector(f"{name}, messages", name, stream(name), given, **how)
         yield vector(f"{name}, a secret", name, stream(name), given, **how, secret=SECRET)
+    same: list[Any] = [{"job": "cook", "job again": "cook", "url": "a", "ill": "True"}] * 4
+    how = {"messages": True, "reports": None, "secret": SECRET}
+    yield vector("sheet-kept, a secret", "sheet-kept", stream("sheet-kept"), same, **how)
 
 
 def ended() -> Iterator[dict[str, Any]]:

@@ -17,6 +17,7 @@ from ldpstats.clients.device import plain, texts
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.hashed import Hashed
 from ldpstats.reports.single import Reports
+from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import sample_bits, system_words
 from ldpstats.survey.questions import draw_asked
 
@@ -92,8 +93,8 @@ class InCohorts(Question):
         return sent(self.made_by, reports.y, reports.cohort)
 
 
-class Permanent(InCohorts):
-    """RAPPOR alone, with a secret."""
+class Secretive:
+    """A question whose responses follow from a secret."""
 
     secret: bytes
 
@@ -102,6 +103,26 @@ class Permanent(InCohorts):
             hmac.digest(self.secret, message + i.to_bytes(8, "big"), "sha256") for i in range(n)
         )
         return np.frombuffer(b"".join(blocks), dtype="<u8")[:n].tolist()
+
+
+class Kept(Secretive, Listed):
+    """The first of two steps, which is kept; drawn by thresholds, as by the samplers."""
+
+    def send(self, given: int) -> str:
+        document = self.made_by._kept_document()
+        law = {"answers": document["answers"]}
+        law |= {name: document["draw"][name] for name in ("digest", "first")}
+        text = json.dumps(law, separators=(",", ":"), sort_keys=True).encode("ascii")
+        message = b"ldpstats kept 1 " + hashlib.sha256(text).digest() + given.to_bytes(8, "big")
+        (word,) = self.words_of(message, 1)
+        first, then = (samplers.integer_rows(one) for one in self.made_by.steps)
+        b = first.outputs[given][np.searchsorted(first.upper[given], np.uint64(word))]
+        y = samplers.sample_rows(np.array([b]), then, self.words)
+        return sent(self.made_by, y)
+
+
+class Permanent(Secretive, InCohorts):
+    """RAPPOR alone, with a secret."""
 
     def send(self, given: Any) -> str:
         rappor = self.made_by
@@ -185,13 +206,16 @@ class Alone:
         self.question = question_of(made_by, words, tags)
         self.epsilon = made_by.common._spent() if isinstance(made_by, ldp.PUM) else made_by._spent()
         self.limited, self.words, self.secret = True, words, secret
+        if isinstance(made_by, ldp.CustomMechanism) and made_by.keep:
+            self.question, self.limited = Kept(made_by, words, tags), False
+            self.epsilon = made_by.lifetime_epsilon
         if isinstance(made_by, ldp.RAPPOR):
             self.question = Permanent(made_by, words, tags)
             self.limited = made_by.f == 0.0
             self.epsilon = made_by.epsilon if self.limited else made_by.lifetime_epsilon
 
     def begin(self) -> None:
-        if isinstance(self.question, Permanent):
+        if isinstance(self.question, Secretive):
             drawn = self.words(4).astype("<u8").tobytes() if self.secret is None else None
             self.question.secret = bytes.fromhex(self.secret or "") if drawn is None else drawn
 
@@ -212,6 +236,10 @@ class Sheets:
             name: question_of(made_by, words, (tags or {}).get(name))
             for name, made_by in sheet.mechanisms.items()
         }
+        for name, made_by in sheet.mechanisms.items():
+            if sheet.keep and made_by.permanent is not None:
+                kind = Permanent if isinstance(made_by, ldp.RAPPOR) else Kept
+                self.questions[name] = kind(made_by, words, (tags or {}).get(name))
 
     def begin(self) -> None:
         if self.sheet.link and not self.sent:
@@ -222,6 +250,10 @@ class Sheets:
             text = json.dumps(asked, separators=(",", ":"), sort_keys=True)
             message = f"ldpstats token 1 {text}".encode() + bytes(8)
             self.sent = {"token": hmac.new(secret, message, "sha256").hexdigest()[:32]}
+            for name, question in self.questions.items():
+                if isinstance(question, Secretive):
+                    own = b"ldpstats question 1 " + json.dumps(name).encode() + bytes(8)
+                    question.secret = hmac.digest(secret, own, "sha256")
         self.next: list[str] | None = None
         drawn = draw_asked(1, len(self.sheet.private), self.sheet.ask, self.words)[0]
         left = {name for name, asked in zip(self.sheet.private, drawn, strict=True) if not asked}
@@ -306,7 +338,7 @@ def expected(
         return {"refused": str(refused)}
     except Ended:
         return {"refused": "random"}
-    if isinstance(instrument, ldp.RAPPOR):
+    if not many and isinstance(client.question, Secretive):
         reports = 1 if client.limited else None
     made, found = 0, []
     for answer in answers:

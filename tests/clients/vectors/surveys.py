@@ -64,6 +64,12 @@ _SIZES = {
     "rappor-16": ldp.RAPPOR(16, 2, 64, f=0.5, p=0.25, q=0.75),
     "rappor-google-256": ldp.RAPPOR(256, 16, 300, f=0.25, p=0.25, q=0.75, hashing="google"),
     "rappor-strange": ldp.RAPPOR(20, 3, 5, f=0.25, p=0.25, q=0.75, alphabet=STRANGE[:-1]),
+    "kept": ldp.KRR(("nurse", "cook", "none"), 2.0).then(
+        ldp.KRR(("nurse", "cook", "none"), 1.0), keep="first"
+    ),
+    "kept-strange": ldp.KRR(STRANGE, 1.0)
+    .then({label: i % 3 for i, label in enumerate(STRANGE)})
+    .then(ldp.GeometricResponse(3, 0.5), keep="first"),
 }
 
 _REGIONS = ("centre", "park", "hospital", "__proto__", "😀")
@@ -122,6 +128,21 @@ SHEETS = {
         link=True,
     ),
 }
+SHEETS["sheet-kept"] = ldp.Questionnaire(
+    {
+        "job": _SIZES["kept"],
+        "job again": _SIZES["kept"],
+        "url": MECHANISMS["rappor-lifetime"],
+        "once": MECHANISMS["rappor-google"],
+        "ill": MECHANISMS["rappor-boolean"],
+        "late": ldp.Warner(epsilon=0.5),
+    },
+    ask=5,
+    refused={"job": "none"},
+    wave="2026-05",
+    link=True,
+    keep=True,
+)
 SHEETS["sheet-linked-again"] = SHEETS["sheet-linked"].in_wave("été ☃ 2026")
 
 SURVEYS = SINGLE | SHEETS
