@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         ProjectiveGeometryResponse,
         SubsetSelection,
     )
+    from ldpstats.mechanisms.by_column import ByColumn, by_column
     from ldpstats.mechanisms.custom import (
         CustomMechanism,
         Enumerated,
@@ -50,6 +51,7 @@ __all__ = [
     "URAP",
     "URR",
     "BooleanRAPPOR",
+    "ByColumn",
     "CandidateMap",
     "Client",
     "Collector",
@@ -72,6 +74,7 @@ __all__ = [
     "UnknownDevice",
     "UnrelatedQuestion",
     "Warner",
+    "by_column",
     "lump",
     "mechanism_from_dict",
     "mixture",
@@ -84,6 +87,7 @@ __all__ = [
 _HOMES = {  # and the modules of these, which are imported when one is first named
     "base": "Mechanism",
     "blocks": "HadamardResponse ProjectiveGeometryResponse SubsetSelection",
+    "by_column": "ByColumn by_column",
     "custom": "CustomMechanism Enumerated Panel Product mixture product",
     "device": "DeviceMechanism UnknownDevice repeated",
     "hashed": "OLH ORAPPOR ORR CandidateMap",

@@ -42,7 +42,8 @@ from ldpstats.io.tables import (
     unguarded,
     whole_counts,
 )
-from ldpstats.mechanisms import PUM, Mechanism
+from ldpstats.mechanisms import PUM, ByColumn, Mechanism
+from ldpstats.mechanisms.by_column import DesignFunction
 from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.layout import (
@@ -330,10 +331,11 @@ class Held(ABC):
         question, parts = self.questionnaire.question(name), self.parts_of(name)
         columns, cohorts, mechanism = [], {}, None
         try:
-            for own, (column, cohort) in zip(question.columns, parts.items(), strict=True):
+            for own, (column, cohort) in zip(question.columns, parts.items(), strict=False):
                 mechanism, labels = question.mechanisms.get(own), None
                 if isinstance(mechanism, Enumerated):
-                    labels = mechanism.outputs if cohort is None else cohort_labels(mechanism)
+                    alone = cohort is None and len(parts) == len(question.columns)
+                    labels = mechanism.outputs if alone else cohort_labels(mechanism)
                 columns.append((column, self.table.reports(column, labels)))
                 if cohort is not None:
                     cohorts[column] = self.table.column(cohort)
@@ -341,6 +343,10 @@ class Held(ABC):
                 return as_dictionary(name, question.made_by, columns, cohorts)
             ((column, reports),) = columns
             assert mechanism is not None  # of the one column that all others have
+            if isinstance(mechanism, ByColumn) and len(parts) > 1:
+                named = list(parts)[1:]  # in waves with a suffix
+                values = dict(zip(mechanism.columns, map(self.table.column, named), strict=True))
+                return as_reports(name, mechanism, reports, mechanism.cohorts_in(values))
             return as_reports(name, mechanism, reports, cohorts.get(column))
         except InvalidArgument as error:
             raise self.table.located(error, parts, self.n) from None
@@ -417,6 +423,7 @@ class Collected(Held):
 
     owners: Mapping[str, str]  # the question of each column of reports
     cohorts: Mapping[str, str]  # the column of cohorts beside each column of reports that has one
+    designs: Mapping[str, Sequence[str]]  # the columns that say how each respondent was asked
     marks: Sequence[str]  # columns of fingerprints that there may be
 
     @classmethod
@@ -459,17 +466,26 @@ class Collected(Held):
                         f"{maker.fingerprint}; use the questionnaire that the reports were made "
                         "with"
                     )
-        others, known = {*table.columns} - {*own}, dict(cohorts)
+        others, known, designs = {*table.columns} - {*own}, dict(cohorts), {}
         for question in questionnaire.entries:
             for column, mechanism in question.mechanisms.items():
                 has = mechanism.n_cohorts or mechanism.cohort_names
-                if has and column not in known and cohort_column(column) in others:
+                if isinstance(mechanism, ByColumn):
+                    if table.first(column) not in mechanism.outputs:  # with the design before it
+                        for beside in mechanism.columns:
+                            table.check_column(beside, f"by_column of {column!r}")
+                            if own.get(beside) in questionnaire.private:
+                                remedy = "is private: name public columns, which say the design"
+                                raise InvalidArgument("columns", beside, remedy)
+                        designs[column] = mechanism.columns
+                elif has and column not in known and cohort_column(column) in others:
                     first = table.first(column)
                     if cohort := cohort_beside(column, mechanism, others, first):
                         known[column] = cohort
         remote = isinstance(table, OnEngine)
         how: dict[str, Any] = {"questionnaire": questionnaire, "table": table, "remote": remote}
-        return cls(**how, owners=own, cohorts=known, marks=[FINGERPRINTS, *marks])
+        marked = [FINGERPRINTS, *marks]
+        return cls(**how, owners=own, cohorts=known, designs=designs, marks=marked)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -494,7 +510,8 @@ class Collected(Held):
             self.table.check_column(name)
             return {name: None}
         columns = self.questionnaire.question(name).columns
-        return dict(zip(columns, map(self.cohorts.get, columns), strict=True))
+        parts = dict(zip(columns, map(self.cohorts.get, columns), strict=True))
+        return parts | dict.fromkeys(self.designs.get(name, ()))
 
 
 def maker_of(made_by: Any) -> Any:
@@ -512,12 +529,17 @@ _NO_SHEETS = "holds no sheets yet: a collector puts them into a file when enough
 _NO_SHEETS += "when it is stopped"
 
 
-def questionnaire_of(given: object, data: object) -> Questionnaire:
+def questionnaire_of(given: object, data: object, rows: Query | Table) -> Questionnaire:
     """The questionnaire of a survey: as given, or the one that is in the folder of its tables."""
     if isinstance(given, Questionnaire):
         return given
     if isinstance(given, Mapping):
-        return Questionnaire(given)
+        made = {
+            name: asked.of(_values_in(asked.columns, rows))
+            for name, asked in given.items()
+            if isinstance(asked, DesignFunction)
+        }
+        return Questionnaire({**given, **made})
     remedy = 'must be a Questionnaire, or a dict such as {"job": KRR(...)}'
     if given is not None:
         raise InvalidArgument("questionnaire", given, remedy)
@@ -527,6 +549,17 @@ def questionnaire_of(given: object, data: object) -> Questionnaire:
             return Questionnaire.from_json(path)
         remedy += f"; {path} is not there, as it is in the folder of a collector"
     raise InvalidArgument("questionnaire", None, remedy)
+
+
+def _values_in(columns: Sequence[str], rows: Query | Table) -> list[tuple[Any, ...]]:
+    """The distinct values of some columns, those that stand together in a row."""
+    table = Table.of(rows.cells(columns)) if isinstance(rows, Query) else rows
+    table.prepare(columns)
+    found = [table.as_column(name) for name in columns]
+    codes = np.unique(np.array([column.codes for column in found]), axis=1)
+    whole = codes[:, (codes >= 0).all(axis=0)]
+    values = (column.values[at].tolist() for column, at in zip(found, whole, strict=True))
+    return list(zip(*values, strict=True))
 
 
 def _in_folder(data: object) -> Path | None:

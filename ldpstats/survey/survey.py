@@ -193,8 +193,8 @@ class Survey:
             raise InvalidArgument("changes", changes, remedy)
         if isinstance(self.data, Held):  # rows of another survey
             return
-        sheet = questionnaire_of(self.questionnaire, self.data)
         rows = rows_of(self.data, "data", self.na, self.table, self.engine, self.on_error)
+        sheet = questionnaire_of(self.questionnaire, self.data, rows)
         held = held_on(rows, sheet)
         object.__setattr__(self, "questionnaire", sheet)
         object.__setattr__(self, "data", held)
