@@ -13,7 +13,6 @@ if TYPE_CHECKING:
         ProjectiveGeometryResponse,
         SubsetSelection,
     )
-    from ldpstats.mechanisms.by_column import ByColumn, by_column
     from ldpstats.mechanisms.custom import (
         CustomMechanism,
         Enumerated,
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
         mixture,
         product,
     )
+    from ldpstats.mechanisms.designs import ByColumn, by_column
     from ldpstats.mechanisms.device import DeviceMechanism, UnknownDevice, repeated
     from ldpstats.mechanisms.hashed import OLH, ORAPPOR, ORR, CandidateMap
     from ldpstats.mechanisms.krr import (
@@ -87,7 +87,7 @@ __all__ = [
 _HOMES = {  # and the modules of these, which are imported when one is first named
     "base": "Mechanism",
     "blocks": "HadamardResponse ProjectiveGeometryResponse SubsetSelection",
-    "by_column": "ByColumn by_column",
+    "designs": "ByColumn by_column",
     "custom": "CustomMechanism Enumerated Panel Product mixture product",
     "device": "DeviceMechanism UnknownDevice repeated",
     "hashed": "OLH ORAPPOR ORR CandidateMap",

@@ -44,6 +44,7 @@ from ldpstats.clients.device import (
 )
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, shorten
+from ldpstats.hints import guided
 from ldpstats.labels import (
     align,
     as_labels,
@@ -362,6 +363,7 @@ class Mechanism(Instrument[Client, Collector]):
         """Number of categories."""
         return len(self.categories)
 
+    @guided
     def privatize(
         self, values: object, rng: np.random.Generator, missing: str = "raise"
     ) -> Reports:

@@ -43,8 +43,8 @@ from ldpstats.io.tables import (
     whole_counts,
 )
 from ldpstats.mechanisms import PUM, ByColumn, Mechanism
-from ldpstats.mechanisms.by_column import DesignFunction
 from ldpstats.mechanisms.custom import Enumerated
+from ldpstats.mechanisms.designs import DesignFunction
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.layout import (
     check_fingerprints,

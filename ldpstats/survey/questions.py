@@ -26,8 +26,8 @@ from ldpstats.io.storage import FilePath
 from ldpstats.io.tables import cell_type
 from ldpstats.labels import as_series, matched, missing_entries, preview
 from ldpstats.mechanisms import PUM, ByColumn, Mechanism
-from ldpstats.mechanisms.by_column import DesignFunction
 from ldpstats.mechanisms.custom import Enumerated
+from ldpstats.mechanisms.designs import DesignFunction
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.models.layout import in_turn
 from ldpstats.reports.layout import cohort_column, cohort_index, fingerprint_column

@@ -10,7 +10,7 @@ from html import escape
 from inspect import signature
 from numbers import Number
 from operator import attrgetter
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from ldpstats.arguments import boolean, listed
 from ldpstats.cells import Structure
 from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
+from ldpstats.hints import HINTS, Hinted, guided
 from ldpstats.mechanisms import PUM, Mechanism, Panel, product
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
@@ -83,8 +84,9 @@ _QUESTIONS = "must be the name of a question, or a list of names"
 _MOST_NUMBERS = 20  # different numbers that make groups without a warning
 
 
+@guided
 @dataclass(frozen=True, eq=False, repr=False)
-class Survey:
+class Survey(Hinted):
     """A table of collected answers, in which some columns are privatised.
 
     Rows are respondents. Columns that the questionnaire names hold reports of its mechanisms; all
@@ -305,6 +307,16 @@ class Survey:
     def __iter__(self) -> Iterator[str]:
         """The names of the columns, in order."""
         return iter(self.columns)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name in getattr(self.__dict__.get("data"), "columns", ()):
+                raise AttributeError(
+                    f"the column {name!r} is no attribute: survey.frequencies({name!r}) estimates "
+                    f"its shares, survey.reports({name!r}) are its reports"
+                )
+            super().__getattr__(name)
 
     def __repr__(self) -> str:
         kinds = [f"{kind}: {names}" for kind, names in self._kinds().items() if names]
@@ -1315,6 +1327,7 @@ class Survey:
             raise self._nobody(names)
         return change_between(counts.tally(), name, **how, memoised=memoised, lost=self.data.lost)
 
+    @guided
     def regression(
         self,
         formula: str,
@@ -1568,6 +1581,5 @@ def check_options(how: Mapping[str, Any], fit: Callable[..., Any]) -> None:
     for name, value in how.items():
         if name not in known:
             remedy = f"is no option of the fit, which has {', '.join(known)}"
-            if name == "alpha":
-                remedy += "; pass alpha to summary() or conf_int()"
+            remedy += f"; {HINTS['arguments'][name]}" if name in HINTS["arguments"] else ""
             raise InvalidArgument(name, value, remedy)

@@ -17,6 +17,7 @@ import pandas as pd
 
 from ldpstats.arguments import boolean, did_you_mean, numbers
 from ldpstats.errors import InvalidArgument
+from ldpstats.hints import guided
 from ldpstats.labels import as_series, missing_entries
 from ldpstats.models.association.groups import refuse_shared
 from ldpstats.models.regression.formulas import (
@@ -63,6 +64,7 @@ _KINDS: dict[str, type[RegressionModel]] = {
 }
 
 
+@guided
 def regression(
     formula: str,
     data: Any,
