@@ -49,7 +49,7 @@ HINTS: Mapping[str, Mapping[str, str]] = {
         "HR": "Hadamard response is HadamardResponse(categories, epsilon)",
         "PGR": "projective geometry response is ProjectiveGeometryResponse(categories, epsilon)",
         "BLH": "binary local hashing is ORR(2, n_cohorts, epsilon=epsilon)",
-        "Laplace": "no noise is added to numbers; answers are categories: numbers in bands are SquareWave(edges, epsilon)",
+        "Laplace": "numbers are asked in bands: SquareWave(edges, epsilon)",
         "plots": "results draw themselves: results.plot()",
         "utility": "it is called planning: ldpstats.planning",
         "svydesign": _SURVEY,
@@ -237,7 +237,7 @@ def missing_attribute(thing: object, name: str) -> str:
 
 
 def refused_call(function: Callable[..., Any], refusal: TypeError, given: Any = ()) -> TypeError:
-    """The error of a call that `inspect` refuses, with the arguments that there are; `given` names."""
+    """The error of a call that `inspect` refuses, with the names of arguments: known and given."""
     known = [
         name
         for name, one in signature(function).parameters.items()

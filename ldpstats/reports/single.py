@@ -170,8 +170,8 @@ class Reports(Hinted):
         """
         if self.n_missing:
             raise NotAvailable(
-                f"{self.n_missing} respondents gave no answer, and which rows of a table are theirs "
-                "is not known: Questionnaire.privatize(table, rng) makes a column with empty cells"
+                f"{self.n_missing} respondents gave no answer, and which rows are theirs is not "
+                "known: Questionnaire.privatize(table, rng) makes a column with empty cells"
             )
         found = self.ids if index is None else listed("index", index, "must be an index")
         if found is not None and len(found) != len(self):

@@ -34,6 +34,7 @@ from ldpstats.io.reports import (
 )
 from ldpstats.io.storage import FilePath, checked_path, refusal
 from ldpstats.io.tables import (
+    BY_PANDAS,
     coded,
     columns_shown,
     csv_lines,
@@ -578,6 +579,7 @@ def rows_of(
     table: str | None = None,
     engine: str | None = None,
     on_error: str = "raise",
+    sep: object = ",",
 ) -> Query | Table:
     """A table on the engine that holds it, or in memory; `name` is that of the argument."""
     if (path := _in_folder(data)) is not None:
@@ -587,21 +589,69 @@ def rows_of(
             shown = []
         if shown == [path]:
             raise refusal(os.fspath(data), _NO_SHEETS)  # type: ignore[call-overload]
-    query = opened(data, name, table, engine, on_error)
+    if not isinstance(sep, str) or len(sep) != 1 or sep.isalnum() or sep in "\"'\r\n":
+        raise InvalidArgument("sep", sep, r"must be one character, such as ';' or '\t'")
+    frame = read_by_pandas(data) if is_files(data) else data
+    query = opened(frame, name, table, engine, on_error)
     codes = missing_codes(na)
+    if sep != "," and (query is not None or not is_files(frame)):
+        raise InvalidArgument("sep", sep, "goes with CSV files")
     if query is not None:
         if codes:
             raise InvalidArgument("na", na, _NO_CODES)
         return query
-    if is_files(data):
-        in_memory: Table = Csv(name, found_files(data)[0])
+    if is_files(frame):
+        in_memory: Table = Csv(name, found_files(frame)[0], sep=sep)
     else:  # of a frame a copy, as the caller may add columns later
-        frame = data.copy(deep=False) if isinstance(data, pd.DataFrame) else data
+        frame = frame.copy(deep=False) if isinstance(frame, pd.DataFrame) else frame
         in_memory = Table.of(frame, name)
     for column in codes:
         if column is not None:
             in_memory.check_column(column, "na")
     return replace(in_memory, na=codes)
+
+
+def read_by_pandas(files: Any) -> Any:
+    """The table of a file that pandas reads, value labels as categories; other names as given."""
+    if isinstance(files, list | tuple):
+        return files
+    path = checked_path(files)
+    reader = BY_PANDAS.get(path.suffix.lower())
+    if reader is None:
+        return files
+    how = f"pandas.{reader}({str(path)!r})"
+    try:
+        return getattr(pd, reader)(path)
+    except ImportError as error:
+        remedy = f"{how} needs another package: {error}"
+        raise NotAvailable(f"{path}: {remedy}") from None
+    except OSError as error:
+        raise refusal(path, f"cannot be read ({error.strerror or error})") from None
+    except Exception as error:  # whatever is wrong with a file of somebody else's program
+        remedy = f"{how} fails: {error}; correct the call, and pass the table that it returns"
+        raise refusal(path, remedy) from None
+
+
+def with_series(
+    rows: Query | Table, argument: str, given: pd.Series[Any]
+) -> tuple[Query | Table, str]:
+    """A table of pandas with a Series as a column, matched by index, and the column's name."""
+    name = str(argument if given.name is None else given.name)
+    if isinstance(rows, Query) or rows.kind != "pandas":
+        remedy = "is a Series, which goes with a table of pandas: name a column of the table"
+        raise InvalidArgument(argument, name, remedy)
+    index = rows.frame.index
+    if not given.index.equals(index):
+        same = given.index.is_unique and index.is_unique and len(given) == len(index)
+        if not (same and index.isin(given.index).all()):
+            remedy = "has another index than the table: make it from the same table, or pass "
+            remedy += "pandas.Series(values, index=table.index)"
+            raise InvalidArgument(argument, f"Series {name!r} of {len(given)} rows", remedy)
+        given = given.reindex(index)
+    if name in rows.columns and not rows.frame[name].equals(given.rename(name)):
+        remedy = "is the name of another column of the table: rename the Series"
+        raise InvalidArgument(argument, name, remedy)
+    return replace(rows, frame=rows.frame.assign(**{name: given})), name
 
 
 def held_on(
@@ -919,14 +969,15 @@ class Csv(Table):
     """CSV files of the same columns, one after another; an empty field is missing."""
 
     frame: tuple[Path, ...]
+    sep: str = ","
     read: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         first, *others = self.frame
-        header = _header(first)
+        header = _header(first, self.sep)
         for file in others:
-            differ = {*header} ^ {*_header(file)}
+            differ = {*header} ^ {*_header(file, self.sep)}
             if differ:
                 remedy = f"and {first} do not both have the column {min(differ)!r}: give files of "
                 raise refusal(file, f"{remedy}one table")
@@ -945,7 +996,7 @@ class Csv(Table):
             return
         texts: dict[str, list[Any]] = {name: [np.empty(0, dtype=object)] for name in wanted}
         for file in self.frame:
-            for chunk in table_chunks(file, wanted, codes=wanted):
+            for chunk in table_chunks(file, wanted, codes=wanted, sep=self.sep):
                 for name in wanted:
                     text = coded(chunk[name])
                     assert text is not None
@@ -990,8 +1041,8 @@ class Csv(Table):
         return _unguarded(self.column(name), set(map(str, labels)))
 
 
-def _header(file: FilePath) -> tuple[str, ...]:
-    with csv_lines(file) as (lines, _):
+def _header(file: FilePath, sep: str) -> tuple[str, ...]:
+    with csv_lines(file, sep=sep) as (lines, _):
         header = next(lines, [])
     if not header:
         raise refusal(file, "is empty: the first line must name the columns")

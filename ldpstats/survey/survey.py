@@ -63,6 +63,7 @@ from ldpstats.survey.data import (
     identifiers,
     questionnaire_of,
     rows_of,
+    with_series,
 )
 from ldpstats.survey.design import MadeReplicates, ReplicateWeights, SampleDesign
 from ldpstats.survey.weighing import (
@@ -102,14 +103,16 @@ class Survey(Hinted):
         field is missing. On an engine, which filters, groups and joins rows where they are: Parquet
         files and DuckDB databases by name, a DuckDB relation, a DataFrame of Spark, a LazyFrame of
         Polars, or what else Narwhals takes as lazy. Files are a name, a list, a folder or a pattern
-        (``"part-*.parquet"``).
+        (``"part-*.parquet"``). Files of Stata, SPSS, SAS and Excel are read by pandas, value labels
+        as categories.
     questionnaire : Questionnaire, or mapping from column to mechanism, optional
         What the private columns hold. May be left out where `data` is the folder of a collector,
         which has it in questionnaire.json, or a list of those of several waves.
-    weights : str, optional
+    weights : str or Series, optional
         Public column of sampling weights, positive numbers: how many persons of the population a
-        respondent stands for. May be left out where `fpc` is given for every stage, as weights then
-        follow from it. `reports`, `joint_counts` and their kin are without weights.
+        respondent stands for. A Series (also for `strata`, `clusters` and `fpc`) is matched to a
+        table of pandas by its index. May be left out where `fpc` is given for every stage, as
+        weights then follow from it. `reports`, `joint_counts` and their kin are without weights.
     strata, clusters : str or list of str, optional
         Columns of the strata and sampling units of each stage, the first stage first; "" where a
         stage has no strata. Without `clusters` respondents were sampled themselves. Labels are
@@ -141,6 +144,8 @@ class Survey(Hinted):
         are certain, or like the others.
     replicate_weights : ReplicateWeights, optional
         Columns of replicate weights, in place of strata, clusters and fpc.
+    sep : str
+        What is between the fields of a CSV file, such as ";".
     changes : tuple
         Set by `calibrate`, `poststratify` and `trim`.
 
@@ -186,6 +191,7 @@ class Survey(Hinted):
     nested: Any = True
     single_unit: Any = "fail"
     replicate_weights: Any = None
+    sep: Any = ","
     changes: Any = ()
 
     def __post_init__(self) -> None:
@@ -195,7 +201,12 @@ class Survey(Hinted):
             raise InvalidArgument("changes", changes, remedy)
         if isinstance(self.data, Held):  # rows of another survey
             return
-        rows = rows_of(self.data, "data", self.na, self.table, self.engine, self.on_error)
+        how = (self.table, self.engine, self.on_error, self.sep)
+        rows = rows_of(self.data, "data", self.na, *how)
+        for argument in ("weights", "strata", "clusters", "fpc"):
+            if isinstance(given := getattr(self, argument), pd.Series):
+                rows, name = with_series(rows, argument, given)
+                object.__setattr__(self, argument, name)
         sheet = questionnaire_of(self.questionnaire, self.data, rows)
         held = held_on(rows, sheet)
         object.__setattr__(self, "questionnaire", sheet)
