@@ -142,7 +142,7 @@ HINTS: Mapping[str, Mapping[str, str]] = {
         "to_html": "results.summary().as_html()",
         "to_markdown": "results.to_frame().to_markdown()",
         "to_excel": "results.to_frame().to_excel(path)",
-        **dict.fromkeys(("save", "to_pickle"), "results.to_json(path), and from_json to read it"),
+        **dict.fromkeys(("save", "to_pickle"), "results.to_json() is text that from_json reads"),
         **dict.fromkeys(("hist", "bar", "plot_bar"), "results.plot()"),
         "table": "estimates are results.params; the joint table of two questions is "
         "survey.association(first, second).table",
@@ -158,8 +158,8 @@ HINTS: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("rsquared", "prsquared"), "a pseudo R-squared is results.prsquared"),
         "residuals": "nobody has seen the answers: use goodness_of_fit and predictions()",
         "get_robustcov_results": "model.fit(cov_type='HC0'), or 'cluster'",
-        **dict.fromkeys(("compare_lr_test", "compare_f_test"), "results.lr_test(other)"),
-        "remove_data": "results.to_json(path) holds no data",
+        **dict.fromkeys(("compare_lr_test", "compare_f_test"), "results.lr_test(term)"),
+        "remove_data": "results hold no data",
     },
     "Reports": {
         **dict.fromkeys(
@@ -185,7 +185,7 @@ HINTS: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(
             ("Q", "P", "transition_matrix", "probabilities"), "the channel is mechanism.matrix()"
         ),
-        "variance": "planning.expected_precision(mechanism, n=1000, p=[...])",
+        "variance": "ldpstats.planning.precision(mechanism, p, n)",
         "instructions": "devices that respondents work by hand have instructions: see "
         "ldpstats.devices",
         "epsilon_of": "mechanism.epsilon",

@@ -669,6 +669,8 @@ class _Labels:
                     labels = [one for one in labels if str(one).strip().casefold() == folded]
                 nearest = nearest_label(text, labels)
             hint = "" if nearest is None else f"; the nearest is {nearest!r}"
+            if type(value).__name__ == "Reports":  # pandas puts all of them into every cell
+                other = "make a column of them by reports.to_series()"
             shown = f"[{shorten(value)}]"
             na = f"na={shown} (--na)" if done is not None else f"Survey na={{{where!r}: {shown}}}"
             remedy = (
