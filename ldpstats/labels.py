@@ -358,10 +358,10 @@ def _codes(present: pd.Series[Any], labels: pd.Index[Any]) -> npt.NDArray[np.int
         return np.where((values >= 0) & (values < len(labels)), values, -1).astype(np.int64)
     if labels.dtype == object:
         return _positions(pd.Index(present, dtype=object), labels)
-    if pd.api.types.is_bool_dtype(present.dtype):  # True is the label 1 of 0 and 1 alone
-        if not _zero_one(labels):
-            return np.full(len(present), -1, dtype=np.int64)
+    if _zero_one(labels) and pd.api.types.infer_dtype(present) == "boolean":
         present = present.astype(np.int64)
+    elif present.dtype == bool:  # True is no other label 1
+        return np.full(len(present), -1, dtype=np.int64)
     return _positions(pd.Index(present), labels)
 
 

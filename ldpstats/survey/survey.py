@@ -1386,7 +1386,7 @@ class Survey(Hinted):
         from ldpstats.models.regression.formulas import caller_names
 
         how = model, marginal, scores, offset, candidates, memoised, unsafe
-        return _regression(self, formula, *how, outside=caller_names(1))
+        return _regression(self, formula, *how, outside=caller_names(2))
 
     def _model(
         self,

@@ -234,10 +234,10 @@ def test_designs_that_depend_on_the_answer_are_noticed_and_a_regression_allows_f
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")  # of the control
 def test_intervals_cover_and_do_not_where_the_design_is_ignored():
-    R, n, truth = 500, 600, 0.15
+    R, n, truth = 1000, 600, 0.15
 
     def one(r: int) -> dict[str, Any]:
-        rng = np.random.default_rng([7, r])
+        rng = np.random.default_rng([8, r])
         yes = np.where(rng.random(n) < truth, "yes", "no")
         design = rng.choice([*DESIGNS], n, p=[0.3, 0.4, 0.3])
         frame = pd.DataFrame({"design": design, "used": reports(design, yes, rng)})

@@ -147,7 +147,7 @@ def regression(
     groups = _groups(reports, columns)
     named = [name for name in columns if isinstance(name, str)]
     how = model, marginal, scores, candidates, unsafe
-    request = Request.of(formula, groups, named, caller_names(1), *how)
+    request = Request.of(formula, groups, named, caller_names(2), *how)
     text = request.formula.text
     for name in groups:
         if name not in request.questions:
