@@ -35,6 +35,7 @@ from ldpstats.errors import (
     PosteriorWarning,
     UnknownCategory,
 )
+from ldpstats.hints import HINTS
 
 if TYPE_CHECKING:
     from ldpstats import cells as cells
@@ -205,19 +206,6 @@ __all__ = [
     "two_sample_test",
 ]
 
-_ELSEWHERE = {  # names that the field uses, and ours
-    "GRR": "generalised randomised response is KRR(categories, epsilon)",
-    "RR": "randomised response is KRR(categories, epsilon), for two answers too",
-    "SUE": "symmetric unary encoding (basic RAPPOR) is KRAPPOR(categories, epsilon)",
-    "OUE": "optimised unary encoding is KRAPPOR(categories, epsilon, theta=0.5)",
-    "SS": "subset selection is SubsetSelection(categories, epsilon)",
-    "HR": "Hadamard response is HadamardResponse(categories, epsilon)",
-    "PGR": "projective geometry response is ProjectiveGeometryResponse(categories, epsilon)",
-    "plots": "results draw themselves: results.plot()",
-    "utility": "it is called planning: ldpstats.planning",
-    "BLH": "binary local hashing is ORR(2, n_cohorts, epsilon=epsilon)",
-}
-
 
 def __getattr__(name: str) -> Any:
     if name in mechanisms.__all__:
@@ -227,8 +215,8 @@ def __getattr__(name: str) -> Any:
     elif name.isidentifier() and name[0] != "_" and find_spec(f"ldpstats.{name}"):
         return import_module(f"ldpstats.{name}")
     else:
-        known = name if name in _ELSEWHERE else name.upper()
-        hint = f": {_ELSEWHERE[known]}" if known in _ELSEWHERE else ""
+        known = HINTS["ldpstats"]
+        hint = next((f": {known[n]}" for n in (name, name.upper()) if n in known), "")
         if name in import_module("ldpstats.channels").__all__:
             hint = f": channels are in ldpstats.channels: ldpstats.channels.{name}"
         raise AttributeError(f"module 'ldpstats' has no attribute {name!r}{hint}")

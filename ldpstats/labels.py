@@ -4,8 +4,8 @@
 is a label is that label. Otherwise surrounding blanks are ignored, text stands for the number (3,
 -3, 3.0) or the truth value (True, true, TRUE) that it spells, a number or truth value for its text,
 and a whole float for an integer. A value is matched if exactly one label fits. Empty text is
-missing unless it is a label. Case matters, and True is never 1. Bins of numbers contain their lower
-edge, and the last one its upper edge too.
+missing unless it is a label. Case matters, and True is 1 only where the labels are 0 and 1. Bins of
+numbers contain their lower edge, and the last one its upper edge too.
 """
 
 from __future__ import annotations
@@ -358,9 +358,16 @@ def _codes(present: pd.Series[Any], labels: pd.Index[Any]) -> npt.NDArray[np.int
         return np.where((values >= 0) & (values < len(labels)), values, -1).astype(np.int64)
     if labels.dtype == object:
         return _positions(pd.Index(present, dtype=object), labels)
-    if present.dtype == bool:  # True is not the label 1
+    if _zero_one(labels) and pd.api.types.infer_dtype(present) == "boolean":
+        present = present.astype(np.int64)
+    elif present.dtype == bool:  # True is no other label 1
         return np.full(len(present), -1, dtype=np.int64)
     return _positions(pd.Index(present), labels)
+
+
+def _zero_one(labels: pd.Index[Any]) -> bool:
+    """Whether the labels are the numbers 0 and 1, which stand for no and yes."""
+    return labels.dtype.kind == "i" and sorted(labels[:3].tolist()) == [0, 1]
 
 
 def _positions(values: pd.Index[Any], labels: pd.Index[Any]) -> npt.NDArray[np.int64]:
@@ -618,12 +625,16 @@ class _Labels:
             spelled: list[Key] = [("bool", _TRUTH[text])] if text in _TRUTH else []
             if number := _NUMBER.fullmatch(text):
                 spelled += _numbers(text, *number.groups())
+            if text in _TRUTH and _zero_one(self.labels):
+                spelled.append(("number", int(_TRUTH[text])))
             yield from (place for key in spelled if (place := self._exact(key)) is not None)
             texts = {text}
         else:
             texts = {str(value)}
             if kind == "number" and abs(value) < _EXACT and value == int(value):
                 texts.add(str(int(value)))
+            if kind == "bool" and _zero_one(self.labels):
+                yield self.labels.tolist().index(int(value))
         for text in texts:
             yield from self._by_text.get(text, ())
 
@@ -658,6 +669,8 @@ class _Labels:
                     labels = [one for one in labels if str(one).strip().casefold() == folded]
                 nearest = nearest_label(text, labels)
             hint = "" if nearest is None else f"; the nearest is {nearest!r}"
+            if type(value).__name__ == "Reports":  # pandas puts all of them into every cell
+                other = "make a column of them by reports.to_series()"
             shown = f"[{shorten(value)}]"
             na = f"na={shown} (--na)" if done is not None else f"Survey na={{{where!r}: {shown}}}"
             remedy = (

@@ -75,6 +75,13 @@ MECHANISMS = {
             ldp.KRR(("c", "a", "b"), 0.5) >> {"a": "c", "b": "b", "c": "z"}: 0.3,
         }
     ),
+    "by-column": ldp.by_column(
+        ["design", "p"],
+        {
+            ("krr", 1): ldp.KRR(("a", "b", "c"), 2.0),
+            ("other", 0.5): ldp.KRR(("a", "b", "c"), 0.5) >> {"a": "u", "b": "v", "c": "w"},
+        },
+    ),
     "repeated": ldp.repeated(ldp.KRR(("a", "b", "c"), 0.5), ldp.KRR(("c", "b", "a"), 1.0)),
     "product": ldp.product({"job": ldp.KRR((1, 2, 3), 0.7), "late": ldp.Mangat(p=0.6)}),
     "panel": (ldp.KRR((1, 2), 1.0) >> ldp.KRR((1, 2), 1.5)).joint_law(2),

@@ -22,6 +22,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "errors",
         "kernels",
         "arguments",
+        "hints",
         "labels",
         "documents",
         "sampling",

@@ -151,7 +151,7 @@ def _fit(given: argparse.Namespace) -> None:
 
 def _from_counts(given: argparse.Namespace, files: list[Path]) -> Callable[[], Any]:
     """What fits a table of the reports of one mechanism; its options are checked first."""
-    refuse_options(given, ("by", "where"), "goes with --questionnaire only")
+    refuse_options(given, ("by", "where", "sep"), "goes with --questionnaire only")
     mechanism: Any
     if given.spec is not None:
         mechanism = io.read_mechanism(given.spec)
@@ -200,7 +200,8 @@ def _counts(
     given: argparse.Namespace, mechanism: Any, column: str, sums: bool = False, **how: Any
 ) -> ldp.Counts | ldp.BitCounts:
     """The counts of a column of reports, or the sums of their bits where these suffice."""
-    how |= {"missing": missing(given), "bits": given.bits or sums, "na": given.na}
+    how |= {"missing": missing(given), "bits": given.bits or sums}
+    how["na"] = missing_codes(given)
     how |= engine_options(given) | {"progress": on_a_terminal()}
     return ldp.count(source(given), mechanism, column, **how)
 
@@ -227,7 +228,7 @@ def _from_survey(
         _check_size(given.method, mechanism, candidates)
     there = on_engine(given, files)
     if mechanism is not None and not (given.by or given.where is not None or design):
-        if given.bits or not there:
+        if given.sep is None and (given.bits or not there):
 
             def in_chunks() -> ldp.FrequencyResults:
                 for file in files:
@@ -697,7 +698,7 @@ Read = tuple[ldp.JointCounts, list[Any], list[str]]  # counts, candidates and na
 
 def from_tables(given: argparse.Namespace) -> Callable[[], Read]:
     """What reads the tables of variables with specifications; its options are checked first."""
-    refuse_options(given, ("where",), "goes with --questionnaire only")
+    refuse_options(given, ("where", "sep"), "goes with --questionnaire only")
     d = len(given.spec)
     if d < 2:
         remedy = "two or more variables are needed, or --questionnaire; ldpstats fit is for one"
@@ -748,6 +749,7 @@ def from_survey(given: argparse.Namespace) -> Callable[[], Read]:
     """What reads columns of a questionnaire; its options are checked first."""
     sheet, made, candidates, files = sheet_of(given)
     private = given.where is None and all(isinstance(one, ldp.Mechanism) for one in made)
+    private &= given.sep is None and isinstance(missing_codes(given), list)
     there = on_engine(given, files[0])
 
     def read() -> Read:
@@ -802,6 +804,23 @@ def add_where(add: Callable[..., Any]) -> None:
         "with --questionnaire: only respondents for whom this holds, \"age >= 18 and sex == 'f'\""
     )
     add("--where", metavar="CONDITION", help=words)
+    words = "with --questionnaire: what is between the fields of a CSV file (default: a comma)"
+    add("--sep", metavar="CHARACTER", help=words)
+
+
+def missing_codes(given: argparse.Namespace) -> Any:
+    """The codes of --na: a list, or a mapping where they name columns, as in Q7=9."""
+    named = [text for text in given.na if "=" in text and given.questionnaire is not None]
+    if not named:
+        return given.na
+    if len(named) < len(given.na):
+        remedy = "must name a column too, COLUMN=TEXT, as others do"
+        raise InvalidArgument("--na", next(t for t in given.na if t not in named), remedy)
+    found: dict[str, list[str]] = {}
+    for text in named:
+        column, _, code = text.partition("=")
+        found.setdefault(column, []).append(code)
+    return found
 
 
 def refuse_options(given: argparse.Namespace, names: Sequence[str], remedy: str) -> None:
@@ -827,7 +846,8 @@ def opened(
 
     Of a table without --questionnaire the sheet has some of the mechanisms.
     """
-    rows = rows_of(source(given), "input", given.na, **engine_options(given))
+    how = engine_options(given) | ({} if given.sep is None else {"sep": given.sep})
+    rows = rows_of(source(given), "input", missing_codes(given), **how)
     table = held_on(rows, sheet, None, given.questionnaire is not None)
     survey = ldp.Survey(table, sheet, **design)
     if survey.design is not None:

@@ -30,6 +30,7 @@ from ldpstats.errors import (
     NotAvailable,
     shorten,
 )
+from ldpstats.hints import Hinted, refused_call
 from ldpstats.sampling.samplers import SystemWords, Words, system_words
 
 # -- Single reports, which the client for devices draws: the same as the samplers, but sooner -----
@@ -245,7 +246,7 @@ def stripped(
         try:  # only now: to bind takes longer than to draw a report
             form.bind(*args, **kwargs)
         except TypeError as error:  # it names arguments, and quotes none
-            failure = error
+            failure = refused_call(function, error, kwargs)
         del args, kwargs
         raise bare(failure)
 
@@ -441,7 +442,7 @@ class Client(SingleDevice):
 # -- Specifications: what respondents and the collector share, as plain JSON types ----------------
 
 
-class Specified(ABC):
+class Specified(Hinted, ABC):
     """What can be written as a specification; two are equal when their specifications are."""
 
     @abstractmethod

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from io import BufferedReader, RawIOBase, TextIOWrapper
 from itertools import islice
 from operator import eq, gt, lt
@@ -35,6 +36,15 @@ _PIECE = 1 << 13
 _LONGEST = 1 << 24  # bytes of a line
 
 _FORMATS = (".csv", ".csv.gz", ".parquet")
+BY_PANDAS = {  # what reads a file of another program
+    ".dta": "read_stata",
+    ".sav": "read_spss",
+    ".xlsx": "read_excel",
+    ".xls": "read_excel",
+    ".feather": "read_feather",
+    ".sas7bdat": "read_sas",
+    ".xpt": "read_sas",
+}
 
 # comparisons of cells, which conditions are made of
 SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {"==": eq, "<": lt, ">": gt}
@@ -46,7 +56,9 @@ def file_format(path: FilePath) -> str:
     for suffix in _FORMATS:
         if name.endswith(suffix):
             return suffix
-    raise refusal(path, f"has no known format: the name must end in {', '.join(_FORMATS)}")
+    reader = BY_PANDAS.get(os.path.splitext(name)[1])
+    read = f"; pandas reads it: Survey(pandas.{reader}({name!r}), ...)" if reader else ""
+    raise refusal(path, f"has no known format: the name must end in {', '.join(_FORMATS)}{read}")
 
 
 def columns_shown(columns: Sequence[str]) -> str:
@@ -135,14 +147,17 @@ def table_chunks(
     optional: Sequence[str] = (),
     secret: bool = False,
     codes: Sequence[str] = (),
+    sep: str = ",",
 ) -> Iterator[pd.DataFrame]:
     """Read several columns, and the `optional` ones that exist, in chunks."""
+    # fields are between `sep`, in CSV;
     # text in the columns of `codes` may come as a dictionary of Arrow, which `coded` reads; of a
     # `secret` table no error shows the first line either: it may be an answer, without a header
     chunk_rows = positive_integer("chunk_rows", chunk_rows)
     if advance is not None and not callable(advance):
         raise InvalidArgument("advance", advance, "must be a function of the fraction done")
-    chunks = _parquet_chunks if file_format(path) == ".parquet" else _csv_chunks
+    stored = file_format(path) == ".parquet"
+    chunks = _parquet_chunks if stored else partial(_csv_chunks, sep=sep)
     wanted = names("columns", columns)
 
     def places(header: list[str]) -> dict[str, int]:
@@ -162,11 +177,13 @@ Places = Callable[[list[str]], dict[str, int]]
 
 
 @contextmanager
-def csv_lines(path: FilePath, secret: bool = False) -> Iterator[tuple[Iterator[list[str]], Any]]:
+def csv_lines(
+    path: FilePath, secret: bool = False, sep: str = ","
+) -> Iterator[tuple[Iterator[list[str]], Any]]:
     """The rows of a CSV file as lists of text, and the open file under them (compressed or not)."""
     with _csv_bytes(path, secret) as (stream, raw):
         text = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-        yield csv.reader(text, strict=True), raw
+        yield csv.reader(text, strict=True, delimiter=sep), raw
 
 
 @contextmanager
@@ -197,13 +214,18 @@ class _Lines(RawIOBase):
 
 
 def _csv_chunks(
-    path: FilePath, places: Places, chunk_rows: int, secret: bool, codes: Sequence[str]
+    path: FilePath,
+    places: Places,
+    chunk_rows: int,
+    secret: bool,
+    codes: Sequence[str],
+    sep: str = ",",
 ) -> Iterator[tuple[pd.DataFrame, float]]:
     """Chunks by Arrow as far as the file is plain, then by the strict reader, from the start."""
     done = 0
     with _csv_bytes(path, secret) as (stream, raw):
         size = os.fstat(raw.fileno()).st_size
-        header = header_of(stream.readline(csv.field_size_limit()))
+        header = header_of(stream.readline(csv.field_size_limit())) if sep == "," else None
         at = places(header) if header else {}
         if header and at:
             for block in blocks(stream, chunk_rows):
@@ -219,7 +241,8 @@ def _csv_chunks(
                 yield frame, raw.tell() / size
             else:
                 return
-    with csv_lines(path, secret) as (lines, raw):  # whose errors name what is wrong, and the row
+    # whose errors name what is wrong, and the row
+    with csv_lines(path, secret, sep) as (lines, raw):
         size = os.fstat(raw.fileno()).st_size
         header = next(lines, [])
         if not header:
@@ -251,9 +274,9 @@ def _whole_rows(path: FilePath, lines: Iterable[list[str]], width: int) -> Itera
         elif not row:
             raise refusal(path, f"row {number} is an empty line: remove it")
         else:
-            raise refusal(
-                path, f"row {number} has {len(row)} fields, the header has {width}: repair the file"
-            )
+            hint = "; are they between semicolons or tabs? Give sep=" if width == 1 else ""
+            shown = f"row {number} has {len(row)} fields, the header has {width}"
+            raise refusal(path, f"{shown}: repair the file{hint}")
 
 
 def _parquet_chunks(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         mixture,
         product,
     )
+    from ldpstats.mechanisms.designs import ByColumn, by_column
     from ldpstats.mechanisms.device import DeviceMechanism, UnknownDevice, repeated
     from ldpstats.mechanisms.hashed import OLH, ORAPPOR, ORR, CandidateMap
     from ldpstats.mechanisms.krr import (
@@ -50,6 +51,7 @@ __all__ = [
     "URAP",
     "URR",
     "BooleanRAPPOR",
+    "ByColumn",
     "CandidateMap",
     "Client",
     "Collector",
@@ -73,6 +75,7 @@ __all__ = [
     "UnknownDevice",
     "UnrelatedQuestion",
     "Warner",
+    "by_column",
     "lump",
     "mechanism_from_dict",
     "mixture",
@@ -86,6 +89,7 @@ _HOMES = {  # and the modules of these, which are imported when one is first nam
     "base": "Mechanism",
     "blocks": "HadamardResponse ProjectiveGeometryResponse SubsetSelection",
     "custom": "CustomMechanism Enumerated KeptClient Panel Product mixture product",
+    "designs": "ByColumn by_column",
     "device": "DeviceMechanism UnknownDevice repeated",
     "hashed": "OLH ORAPPOR ORR CandidateMap",
     "krr": "KRR ForcedResponse Mangat Observed UnrelatedQuestion Warner",

@@ -44,6 +44,7 @@ from ldpstats.clients.device import (
 )
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, shorten
+from ldpstats.hints import guided
 from ldpstats.labels import (
     align,
     as_labels,
@@ -102,6 +103,7 @@ class Mechanism(Instrument[Client, Collector]):
     sensitive: pd.Index[Any] | None = None  # the categories that are protected; None for all
     cohort_names: tuple[str, ...] = ()  # of a device of cohorts, before each report
     cohort_parts: tuple[Any, ...] = ()  # of a device of cohorts, what each of them does
+    cohort_shares: tuple[float, ...] = ()  # of a device of cohorts, how likely each is drawn
     is_separable: bool = True  # whether each of these determines the frequencies alone
     _unwritten: ClassVar[dict[str, Any]] = {}  # values of fields that documents leave out
     unknown: tuple[str, ...] = ()  # parameters of the channel that are estimated: `UnknownDevice`
@@ -361,6 +363,7 @@ class Mechanism(Instrument[Client, Collector]):
         """Number of categories."""
         return len(self.categories)
 
+    @guided
     def privatize(
         self, values: object, rng: np.random.Generator, missing: str = "raise"
     ) -> Reports:
@@ -776,6 +779,7 @@ def check_theta(theta: object, graded: bool = False) -> float:
 
 KINDS = (
     "BooleanRAPPOR",
+    "ByColumn",
     "CustomMechanism",
     "DeviceMechanism",
     "ForcedResponse",

@@ -56,7 +56,7 @@ from ldpstats.labels import (
 from ldpstats.likelihood.covariance import multinomial
 from ldpstats.likelihood.joint import of_paths
 from ldpstats.likelihood.moments import Equations, Moments
-from ldpstats.likelihood.rows import Rows
+from ldpstats.likelihood.rows import DenseRows, Likelihood, Rows
 from ldpstats.mechanisms.base import (
     Mechanism,
     check_document,
@@ -77,6 +77,18 @@ _UNMARKED = {"description": "the matrix is", "permanent": "response devices keep
 _STEPS = "must be two channel matrices whose product is Q, of the kept response and of its report"
 _SAME = 1e-12  # of probabilities, by which a product may be off by rounding
 _OWN_EPSILON = "must be a number in nats, as a field or a property: channel().epsilon() is right"
+
+
+@dataclass(frozen=True, eq=False)
+class CohortPart:
+    """A cohort of a device: its name, what it does without that name in reports, and its `places`.
+
+    These are the numbers, (l,), of its reports among those of the whole; -1 for what it never says.
+    """
+
+    name: str
+    mechanism: Any
+    places: npt.NDArray[np.int64]
 
 
 class Enumerated(Mechanism):
@@ -231,6 +243,26 @@ class Enumerated(Mechanism):
                 f"were reported, but no category of {self} can make such a report",
             )
         return label_moments(Q, n)
+
+    @cached_property
+    def is_separable(self) -> bool:  # type: ignore[override]
+        """Whether each cohort determines the frequencies alone."""
+        channels = (part.mechanism.channel() for part in self.cohort_parts)
+        return all(
+            Q.a != 0.0
+            if isinstance(Q, Uniformised)
+            else np.linalg.matrix_rank(Q.matrix()) == self.k
+            for Q in channels
+        )
+
+    def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
+        found = super().likelihood(counts, candidates)
+        if not self.cohort_parts:
+            return found
+        share = np.ones(self.n_outputs)  # a report is given its cohort
+        for part, weight in zip(self.cohort_parts, self.cohort_shares, strict=True):
+            share[part.places] = weight
+        return Likelihood(DenseRows(found.W.dense() / share[counts.y][:, None]), found.n)
 
     def _kept_document(self) -> dict[str, Any] | None:
         if self.steps is None or self.sensitive is not None:

@@ -14,7 +14,6 @@ from itertools import product
 from typing import Any, NoReturn, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import EPSILON_RANGE, Array, did_you_mean, listed
@@ -23,9 +22,9 @@ from ldpstats.channels.structured import Channel, Dense, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import encode
 from ldpstats.likelihood.parametric import PolynomialMatrix
-from ldpstats.likelihood.rows import DenseRows, Likelihood
 from ldpstats.mechanisms.base import Mechanism, check_document, joined_labels, made_of, set_fields
 from ldpstats.mechanisms.custom import (
+    CohortPart,
     CustomMechanism,
     Enumerated,
     combined,
@@ -53,18 +52,6 @@ from ldpstats.reports.single import Counts, Reports
 from ldpstats.sampling.samplers import Words, simulation_words
 
 # -- What mechanisms made of a randomising device share -------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class CohortPart:
-    """A cohort of a device: its name, what it does without that name in reports, and its `places`.
-
-    These are the numbers, (l,), of its reports among those of the whole; -1 for what it never says.
-    """
-
-    name: str
-    mechanism: Any
-    places: npt.NDArray[np.int64]
 
 
 _SMALL = 1 << 11  # categories whose matrix is written out without a thought
@@ -164,16 +151,9 @@ class DeviceMechanism(Enumerated):
             found.append(CohortPart(name, kind(step, self.categories, said), own))
         return tuple(found)
 
-    @cached_property
-    def is_separable(self) -> bool:  # type: ignore[override]
-        """Whether each cohort determines the frequencies alone."""
-        channels = (part.mechanism.channel() for part in self.cohort_parts)
-        return all(
-            Q.a != 0.0
-            if isinstance(Q, Uniformised)
-            else np.linalg.matrix_rank(Q.matrix()) == self.k
-            for Q in channels
-        )
+    @property
+    def cohort_shares(self) -> tuple[float, ...]:  # type: ignore[override]
+        return tuple(map(float, self.device.chances)) if self.cohort_names else ()
 
     def of_sizes(self, sizes: Sequence[int]) -> Self:
         """The device of the same cohorts whose shares are those of so many respondents in each."""
@@ -287,15 +267,6 @@ class DeviceMechanism(Enumerated):
                     common[label] += Fraction(p)  # type: ignore[arg-type]
                 return Uniformised(k, float(own), np.array([float(p) for p in common.values()]))
         return Dense(np.array(self.exact, dtype=np.float64))
-
-    def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
-        found = super().likelihood(counts, candidates)
-        if not self.cohort_parts:
-            return found
-        share = np.ones(self.n_outputs)  # a report is given its cohort
-        for part, weight in zip(self.cohort_parts, self.device.chances, strict=True):
-            share[part.places] = float(weight)
-        return Likelihood(DenseRows(found.W.dense() / share[counts.y][:, None]), found.n)
 
     @cached_property
     def _sampler(self) -> Sampler:

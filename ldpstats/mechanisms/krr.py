@@ -17,6 +17,7 @@ import pandas as pd
 from ldpstats.arguments import EPSILON_RANGE, Array, named_only, positive_epsilon, probability
 from ldpstats.channels.structured import Channel, Dense, Uniformised
 from ldpstats.errors import InvalidArgument
+from ldpstats.hints import guided
 from ldpstats.labels import as_labels, sensitive_labels
 from ldpstats.mechanisms.base import check_labels, set_fields, threshold_of
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
@@ -25,6 +26,7 @@ from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
 
+@guided
 @dataclass(frozen=True, eq=False)
 class KRR(Enumerated):
     """k-ary randomised response (KBR16 eq. 4): the true category, or a uniform other one.
@@ -106,6 +108,7 @@ class _Device(_Binary):
         return self.channel().epsilon()
 
 
+@guided
 @named_only("Warner(epsilon=1.0)", "Warner(p=0.8)")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Warner(_Binary):
@@ -190,6 +193,7 @@ class Warner(_Binary):
         return KRR(self.categories, self.epsilon)
 
 
+@guided
 @named_only("ForcedResponse(p_truth=0.75, p_yes=0.125)")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ForcedResponse(_Device):
@@ -238,6 +242,7 @@ class ForcedResponse(_Device):
         return [[1.0 - yes, yes] for yes in (self.p_yes, min(self.p_truth + self.p_yes, 1.0))]
 
 
+@guided
 @named_only("UnrelatedQuestion(p=0.7, prevalence=0.25)")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class UnrelatedQuestion(_Device):
@@ -277,6 +282,7 @@ class UnrelatedQuestion(_Device):
         return [[1.0 - yes, yes] for yes in (other, min(self.p + other, 1.0))]
 
 
+@guided
 @named_only("Mangat(p=0.6)")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mangat(_Device):
@@ -330,6 +336,7 @@ class Mangat(_Device):
 # -- A variable without protection, for questions that need none ----------------------------------
 
 
+@guided
 @dataclass(frozen=True, eq=False)
 class Observed(Enumerated):
     """An unprotected variable: the report is the answer. It gives no privacy.

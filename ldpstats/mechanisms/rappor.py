@@ -39,6 +39,7 @@ from ldpstats.clients.device import (
 )
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable
+from ldpstats.hints import guided
 from ldpstats.labels import as_labels, encode, labels_to_json
 from ldpstats.likelihood.joint import of_paths
 from ldpstats.mechanisms.base import Mechanism, set_fields
@@ -224,6 +225,7 @@ class TwoResponses(Mechanism):
         return RAPPORClient(self, cohort, own, words, budget, cells)
 
 
+@guided
 @named_only("RAPPOR(16, 2, 8, f=0.5, p=0.25, q=0.75)")
 @dataclass(frozen=True, eq=False)
 class RAPPOR(TwoResponses, HashedBits):
@@ -462,6 +464,7 @@ class RAPPOR(TwoResponses, HashedBits):
         return hashlib.sha256(json.dumps(law, separators=(",", ":")).encode("ascii")).hexdigest()
 
 
+@guided
 @named_only("BooleanRAPPOR(f=0.5, p=0.25, q=0.75)")
 @dataclass(frozen=True, eq=False)
 class BooleanRAPPOR(TwoResponses, Enumerated):

@@ -33,6 +33,7 @@ from ldpstats.channels.structured import (
 )
 from ldpstats.clients.device import check_table, numbers
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.hints import guided
 from ldpstats.labels import as_labels, encode, sensitive_codes, sensitive_labels
 from ldpstats.likelihood.covariance import independent_bits
 from ldpstats.likelihood.moments import Moments
@@ -450,6 +451,7 @@ def checked_levels(levels: Any, labels: pd.Index[Any], name: str = "epsilon") ->
     )
 
 
+@guided
 @dataclass(frozen=True, eq=False)
 class URR(Levelled, Enumerated):
     """Utility-optimised randomised response (MK19 Definition 3): noise for sensitive answers only.

@@ -7,6 +7,7 @@ from typing import Any
 
 from ldpstats.arguments import Array
 from ldpstats.channels.structured import Bits
+from ldpstats.hints import guided
 from ldpstats.likelihood.covariance import independent_bits
 from ldpstats.likelihood.moments import Moments
 from ldpstats.mechanisms.base import (
@@ -22,6 +23,7 @@ from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
 
+@guided
 @dataclass(frozen=True, eq=False)
 class KRAPPOR(CategoryBits):
     """k-RAPPOR: a bit per category, each noised on its own.

@@ -54,6 +54,7 @@ from ldpstats.errors import (
     NotAvailable,
     NotIdentified,
 )
+from ldpstats.hints import Model
 from ldpstats.inference.designs.linearisation import Sample
 from ldpstats.inference.profiles import Bounds, Surface, function_interval, slopes_of
 from ldpstats.inference.regression import design_meat
@@ -355,7 +356,7 @@ def _covariates(argument: str, text: str, frame: Any, used: Array) -> dict[str, 
     return columns
 
 
-class CellModel:
+class CellModel(Model):
     """A law of the answers to several questions, behind their mechanisms.
 
     Parameters

@@ -20,6 +20,7 @@ from ldpstats.errors import (
     NotIdentified,
 )
 from ldpstats.estimators.base import Estimator
+from ldpstats.hints import Model
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.rows import Likelihood
 from ldpstats.mechanisms.base import protect_some
@@ -77,7 +78,7 @@ _MOST_SOURCES = 4  # mechanisms that a header names
 _MOST_GROUPS = 40  # groups that are shown and named, unless max_rows is more
 
 
-class GroupedModel:
+class GroupedModel(Model):
     """Frequencies of the categories of one variable in several groups of respondents.
 
     Each group is fitted on its own, by `FrequencyModel`. Groups may have different mechanisms over

@@ -30,6 +30,7 @@ from ldpstats.arguments import (
     positive_integer,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.hints import Hinted
 from ldpstats.inference.tests import TestResult, pvalue_text, reject, z_test
 from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.likelihood.moments import ill_conditioned
@@ -423,7 +424,7 @@ _STAT_LABELS = {
 _DEFAULT_STATS = ["N", "n_missing", "epsilon", "method", "ll"]
 
 
-class Facts(ABC):
+class Facts(Hinted, ABC):
     """What the package maketables reads, by attributes that begin with ``__maketables``."""
 
     @abstractmethod

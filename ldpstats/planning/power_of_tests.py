@@ -27,6 +27,7 @@ from ldpstats.arguments import (
     real_number,
 )
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable
+from ldpstats.hints import guided
 from ldpstats.inference.tails import normal_critical
 from ldpstats.labels import align
 from ldpstats.mechanisms.base import Mechanism
@@ -328,6 +329,7 @@ _TOO_FEW = (
 )
 
 
+@guided
 def sample_size(
     mechanism: Mechanism,
     p: npt.ArrayLike | None = None,

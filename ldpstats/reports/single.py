@@ -29,6 +29,7 @@ from ldpstats.arguments import (
     whole_below,
 )
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.hints import Hinted
 from ldpstats.labels import as_series, check_column, column_name, missing_entries
 from ldpstats.reports.layout import check_fingerprints, cohort_beside, fingerprint_column
 
@@ -40,7 +41,7 @@ _UNCOUNTED = "reports cannot be added, but their counts can: use reports.tally()
 
 
 @dataclass(frozen=True, eq=False)
-class Reports:
+class Reports(Hinted):
     """One privatised report per respondent.
 
     Parameters
@@ -133,6 +134,51 @@ class Reports:
 
     __radd__ = __add__
 
+    def to_series(self, index: Any = None) -> pd.Series[Any]:
+        """The reports as a column of a table, in the form in which `Survey` and files have them.
+
+        Parameters
+        ----------
+        index : array-like, shape (n,), optional
+            The index of the column, such as that of the table that it goes into. By default the
+            identifiers, or numbers from 0.
+
+        Returns
+        -------
+        Series
+            Labels, or text such as "0110" and, of a mechanism with cohorts, "3:0110".
+
+        Raises
+        ------
+        NotAvailable
+            If respondents gave no answer: which rows are theirs is not known.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("nurse", "cook"), epsilon=1.0)
+        >>> table = pd.DataFrame({"age": [30, 41, 28]})
+        >>> reports = krr.privatize(["nurse", "cook", "nurse"], np.random.default_rng(1))
+        >>> table["job"] = reports.to_series()
+        >>> table
+           age    job
+        0   30  nurse
+        1   41   cook
+        2   28  nurse
+        >>> len(ldp.Survey(table, {"job": krr}).reports("job"))
+        3
+        """
+        if self.n_missing:
+            raise NotAvailable(
+                f"{self.n_missing} respondents gave no answer, and which rows are theirs is not "
+                "known: Questionnaire.privatize(table, rng) makes a column with empty cells"
+            )
+        found = self.ids if index is None else listed("index", index, "must be an index")
+        if found is not None and len(found) != len(self):
+            raise InvalidArgument("index", index, f"must have {len(self)} labels, one a report")
+        labels = self.mechanism.report_labels(self)
+        return pd.Series(labels, found, name=self.name or None)
+
     @overload
     def tally(self, bits: Literal[False] = ...) -> Counts: ...
     @overload
@@ -161,7 +207,7 @@ class Reports:
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
+class Counts(Hinted):
     """How often each distinct report was seen.
 
     Parameters
@@ -359,7 +405,7 @@ class Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class BitCounts:
+class BitCounts(Hinted):
     """Sums of the bits of many reports, by cohort.
 
     Parameters

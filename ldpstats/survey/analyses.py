@@ -53,7 +53,7 @@ from ldpstats.io.tables import (
     table_chunks,
     write_table,
 )
-from ldpstats.mechanisms import Mechanism
+from ldpstats.mechanisms import ByColumn, Mechanism
 from ldpstats.models.association.groups import UNASKED, refuse_shared
 from ldpstats.models.frequency.model import reports_in
 from ldpstats.models.layout import count_of
@@ -173,7 +173,7 @@ def count(
     rows = rows_of(source, "source", na, table, engine, on_error)
     column = _column_of_reports(rows.columns, column, [count, cohort])
     found: Counts | BitCounts
-    if isinstance(rows, Csv) and where is None:
+    if isinstance(rows, Csv) and where is None and not isinstance(mechanism, ByColumn):
         how: dict[str, Any] = {
             "cohort": cohort,
             "missing": missing,

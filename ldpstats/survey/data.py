@@ -34,6 +34,7 @@ from ldpstats.io.reports import (
 )
 from ldpstats.io.storage import FilePath, checked_path, refusal
 from ldpstats.io.tables import (
+    BY_PANDAS,
     coded,
     columns_shown,
     csv_lines,
@@ -42,8 +43,9 @@ from ldpstats.io.tables import (
     unguarded,
     whole_counts,
 )
-from ldpstats.mechanisms import PUM, Mechanism
+from ldpstats.mechanisms import PUM, ByColumn, Mechanism
 from ldpstats.mechanisms.custom import Enumerated
+from ldpstats.mechanisms.designs import DesignFunction
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.layout import (
     check_fingerprints,
@@ -330,10 +332,11 @@ class Held(ABC):
         question, parts = self.questionnaire.question(name), self.parts_of(name)
         columns, cohorts, mechanism = [], {}, None
         try:
-            for own, (column, cohort) in zip(question.columns, parts.items(), strict=True):
+            for own, (column, cohort) in zip(question.columns, parts.items(), strict=False):
                 mechanism, labels = question.mechanisms.get(own), None
                 if isinstance(mechanism, Enumerated):
-                    labels = mechanism.outputs if cohort is None else cohort_labels(mechanism)
+                    alone = cohort is None and len(parts) == len(question.columns)
+                    labels = mechanism.outputs if alone else cohort_labels(mechanism)
                 columns.append((column, self.table.reports(column, labels)))
                 if cohort is not None:
                     cohorts[column] = self.table.column(cohort)
@@ -341,6 +344,10 @@ class Held(ABC):
                 return as_dictionary(name, question.made_by, columns, cohorts)
             ((column, reports),) = columns
             assert mechanism is not None  # of the one column that all others have
+            if isinstance(mechanism, ByColumn) and len(parts) > 1:
+                named = list(parts)[1:]  # in waves with a suffix
+                values = dict(zip(mechanism.columns, map(self.table.column, named), strict=True))
+                return as_reports(name, mechanism, reports, mechanism.cohorts_in(values))
             return as_reports(name, mechanism, reports, cohorts.get(column))
         except InvalidArgument as error:
             raise self.table.located(error, parts, self.n) from None
@@ -417,6 +424,7 @@ class Collected(Held):
 
     owners: Mapping[str, str]  # the question of each column of reports
     cohorts: Mapping[str, str]  # the column of cohorts beside each column of reports that has one
+    designs: Mapping[str, Sequence[str]]  # the columns that say how each respondent was asked
     marks: Sequence[str]  # columns of fingerprints that there may be
 
     @classmethod
@@ -459,17 +467,26 @@ class Collected(Held):
                         f"{maker.fingerprint}; use the questionnaire that the reports were made "
                         "with"
                     )
-        others, known = {*table.columns} - {*own}, dict(cohorts)
+        others, known, designs = {*table.columns} - {*own}, dict(cohorts), {}
         for question in questionnaire.entries:
             for column, mechanism in question.mechanisms.items():
                 has = mechanism.n_cohorts or mechanism.cohort_names
-                if has and column not in known and cohort_column(column) in others:
+                if isinstance(mechanism, ByColumn):
+                    if table.first(column) not in mechanism.outputs:  # with the design before it
+                        for beside in mechanism.columns:
+                            table.check_column(beside, f"by_column of {column!r}")
+                            if own.get(beside) in questionnaire.private:
+                                remedy = "is private: name public columns, which say the design"
+                                raise InvalidArgument("columns", beside, remedy)
+                        designs[column] = mechanism.columns
+                elif has and column not in known and cohort_column(column) in others:
                     first = table.first(column)
                     if cohort := cohort_beside(column, mechanism, others, first):
                         known[column] = cohort
         remote = isinstance(table, OnEngine)
         how: dict[str, Any] = {"questionnaire": questionnaire, "table": table, "remote": remote}
-        return cls(**how, owners=own, cohorts=known, marks=[FINGERPRINTS, *marks])
+        marked = [FINGERPRINTS, *marks]
+        return cls(**how, owners=own, cohorts=known, designs=designs, marks=marked)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -494,7 +511,8 @@ class Collected(Held):
             self.table.check_column(name)
             return {name: None}
         columns = self.questionnaire.question(name).columns
-        return dict(zip(columns, map(self.cohorts.get, columns), strict=True))
+        parts = dict(zip(columns, map(self.cohorts.get, columns), strict=True))
+        return parts | dict.fromkeys(self.designs.get(name, ()))
 
 
 def maker_of(made_by: Any) -> Any:
@@ -512,12 +530,17 @@ _NO_SHEETS = "holds no sheets yet: a collector puts them into a file when enough
 _NO_SHEETS += "when it is stopped"
 
 
-def questionnaire_of(given: object, data: object) -> Questionnaire:
+def questionnaire_of(given: object, data: object, rows: Query | Table) -> Questionnaire:
     """The questionnaire of a survey: as given, or the one that is in the folder of its tables."""
     if isinstance(given, Questionnaire):
         return given
     if isinstance(given, Mapping):
-        return Questionnaire(given)
+        made = {
+            name: asked.of(_values_in(asked.columns, rows))
+            for name, asked in given.items()
+            if isinstance(asked, DesignFunction)
+        }
+        return Questionnaire({**given, **made})
     remedy = 'must be a Questionnaire, or a dict such as {"job": KRR(...)}'
     if given is not None:
         raise InvalidArgument("questionnaire", given, remedy)
@@ -527,6 +550,17 @@ def questionnaire_of(given: object, data: object) -> Questionnaire:
             return Questionnaire.from_json(path)
         remedy += f"; {path} is not there, as it is in the folder of a collector"
     raise InvalidArgument("questionnaire", None, remedy)
+
+
+def _values_in(columns: Sequence[str], rows: Query | Table) -> list[tuple[Any, ...]]:
+    """The distinct values of some columns, those that stand together in a row."""
+    table = Table.of(rows.cells(columns)) if isinstance(rows, Query) else rows
+    table.prepare(columns)
+    found = [table.as_column(name) for name in columns]
+    codes = np.unique(np.array([column.codes for column in found]), axis=1)
+    whole = codes[:, (codes >= 0).all(axis=0)]
+    values = (column.values[at].tolist() for column, at in zip(found, whole, strict=True))
+    return list(zip(*values, strict=True))
 
 
 def _in_folder(data: object) -> Path | None:
@@ -545,6 +579,7 @@ def rows_of(
     table: str | None = None,
     engine: str | None = None,
     on_error: str = "raise",
+    sep: object = ",",
 ) -> Query | Table:
     """A table on the engine that holds it, or in memory; `name` is that of the argument."""
     if (path := _in_folder(data)) is not None:
@@ -554,21 +589,69 @@ def rows_of(
             shown = []
         if shown == [path]:
             raise refusal(os.fspath(data), _NO_SHEETS)  # type: ignore[call-overload]
-    query = opened(data, name, table, engine, on_error)
+    if not isinstance(sep, str) or len(sep) != 1 or sep.isalnum() or sep in "\"'\r\n":
+        raise InvalidArgument("sep", sep, r"must be one character, such as ';' or '\t'")
+    frame = read_by_pandas(data) if is_files(data) else data
+    query = opened(frame, name, table, engine, on_error)
     codes = missing_codes(na)
+    if sep != "," and (query is not None or not is_files(frame)):
+        raise InvalidArgument("sep", sep, "goes with CSV files")
     if query is not None:
         if codes:
             raise InvalidArgument("na", na, _NO_CODES)
         return query
-    if is_files(data):
-        in_memory: Table = Csv(name, found_files(data)[0])
+    if is_files(frame):
+        in_memory: Table = Csv(name, found_files(frame)[0], sep=sep)
     else:  # of a frame a copy, as the caller may add columns later
-        frame = data.copy(deep=False) if isinstance(data, pd.DataFrame) else data
+        frame = frame.copy(deep=False) if isinstance(frame, pd.DataFrame) else frame
         in_memory = Table.of(frame, name)
     for column in codes:
         if column is not None:
             in_memory.check_column(column, "na")
     return replace(in_memory, na=codes)
+
+
+def read_by_pandas(files: Any) -> Any:
+    """The table of a file that pandas reads, value labels as categories; other names as given."""
+    if isinstance(files, list | tuple):
+        return files
+    path = checked_path(files)
+    reader = BY_PANDAS.get(path.suffix.lower())
+    if reader is None:
+        return files
+    how = f"pandas.{reader}({str(path)!r})"
+    try:
+        return getattr(pd, reader)(path)
+    except ImportError as error:
+        remedy = f"{how} needs another package: {error}"
+        raise NotAvailable(f"{path}: {remedy}") from None
+    except OSError as error:
+        raise refusal(path, f"cannot be read ({error.strerror or error})") from None
+    except Exception as error:  # whatever is wrong with a file of somebody else's program
+        remedy = f"{how} fails: {error}; correct the call, and pass the table that it returns"
+        raise refusal(path, remedy) from None
+
+
+def with_series(
+    rows: Query | Table, argument: str, given: pd.Series[Any]
+) -> tuple[Query | Table, str]:
+    """A table of pandas with a Series as a column, matched by index, and the column's name."""
+    name = str(argument if given.name is None else given.name)
+    if isinstance(rows, Query) or rows.kind != "pandas":
+        remedy = "is a Series, which goes with a table of pandas: name a column of the table"
+        raise InvalidArgument(argument, name, remedy)
+    index = rows.frame.index
+    if not given.index.equals(index):
+        same = given.index.is_unique and index.is_unique and len(given) == len(index)
+        if not (same and index.isin(given.index).all()):
+            remedy = "has another index than the table: make it from the same table, or pass "
+            remedy += "pandas.Series(values, index=table.index)"
+            raise InvalidArgument(argument, f"Series {name!r} of {len(given)} rows", remedy)
+        given = given.reindex(index)
+    if name in rows.columns and not rows.frame[name].equals(given.rename(name)):
+        remedy = "is the name of another column of the table: rename the Series"
+        raise InvalidArgument(argument, name, remedy)
+    return replace(rows, frame=rows.frame.assign(**{name: given})), name
 
 
 def held_on(
@@ -886,14 +969,15 @@ class Csv(Table):
     """CSV files of the same columns, one after another; an empty field is missing."""
 
     frame: tuple[Path, ...]
+    sep: str = ","
     read: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
         first, *others = self.frame
-        header = _header(first)
+        header = _header(first, self.sep)
         for file in others:
-            differ = {*header} ^ {*_header(file)}
+            differ = {*header} ^ {*_header(file, self.sep)}
             if differ:
                 remedy = f"and {first} do not both have the column {min(differ)!r}: give files of "
                 raise refusal(file, f"{remedy}one table")
@@ -912,7 +996,7 @@ class Csv(Table):
             return
         texts: dict[str, list[Any]] = {name: [np.empty(0, dtype=object)] for name in wanted}
         for file in self.frame:
-            for chunk in table_chunks(file, wanted, codes=wanted):
+            for chunk in table_chunks(file, wanted, codes=wanted, sep=self.sep):
                 for name in wanted:
                     text = coded(chunk[name])
                     assert text is not None
@@ -957,8 +1041,8 @@ class Csv(Table):
         return _unguarded(self.column(name), set(map(str, labels)))
 
 
-def _header(file: FilePath) -> tuple[str, ...]:
-    with csv_lines(file) as (lines, _):
+def _header(file: FilePath, sep: str) -> tuple[str, ...]:
+    with csv_lines(file, sep=sep) as (lines, _):
         header = next(lines, [])
     if not header:
         raise refusal(file, "is empty: the first line must name the columns")

@@ -95,7 +95,8 @@ class SampleDesign:
     ) -> SampleDesign | None:
         """Check the arguments of a survey; None if they describe no design."""
         if weights is not None and not (isinstance(weights, str) and weights):
-            raise InvalidArgument("weights", weights, "must be text, the name of a column")
+            remedy = "must be text, the name of a column, or a Series with the table's index"
+            raise InvalidArgument("weights", weights, remedy)
         if not isinstance(replicates, Replicates | None):
             remedy = 'must be ldp.ReplicateWeights, for example ReplicateWeights("rep_*", "BRR")'
             raise InvalidArgument("replicate_weights", replicates, remedy)

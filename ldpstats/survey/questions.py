@@ -26,8 +26,9 @@ from ldpstats.io.specifications import QUESTIONNAIRE, SURVEY, is_format, specifi
 from ldpstats.io.storage import FilePath
 from ldpstats.io.tables import cell_type
 from ldpstats.labels import as_series, matched, missing_entries, preview
-from ldpstats.mechanisms import PUM, Mechanism
+from ldpstats.mechanisms import PUM, ByColumn, Mechanism
 from ldpstats.mechanisms.custom import Enumerated
+from ldpstats.mechanisms.designs import DesignFunction
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.models.layout import in_turn
 from ldpstats.reports.layout import cohort_column, cohort_index, fingerprint_column
@@ -265,6 +266,9 @@ def question_of(name: str, made_by: object, keep: bool = False) -> Question:
         remedy = f"is a class: pass a mechanism, such as {made_by.__name__}(...)"
         raise InvalidArgument(f"mechanisms[{name!r}]", made_by.__name__, remedy)
     remedy = "must be a mechanism, such as KRR(...), a PUM or a DictionarySurvey"
+    if isinstance(made_by, DesignFunction):
+        remedy = f"reads the columns {', '.join(made_by.columns)} of a table: pass the dict of "
+        remedy += "mechanisms to ldpstats.Survey(table, {...}), or give by_column a dict"
     if isinstance(made_by, Device):
         remedy = "is a device: give device.mechanism(categories), for example .mechanism((2, 1))"
     raise InvalidArgument(f"mechanisms[{name!r}]", made_by, remedy)
@@ -525,6 +529,11 @@ def assigned(sheet: Any) -> dict[str, str]:
 def given_cohorts(question: Question, table: Table) -> Array | None:
     """Numbers of the cohorts that the table assigns respondents to, (n,); None if it does not."""
     made_by, column = question.made_by, cohort_column(question.name)
+    if isinstance(made_by, ByColumn):
+        if not {*made_by.columns} <= {*table.columns}:
+            return None
+        names = made_by.cohorts_in({name: table.column(name) for name in made_by.columns})
+        return matched(column, names, pd.Index(made_by.cohort_names))
     if not isinstance(made_by, Mechanism) or not made_by.cohort_names:
         return None
     if column not in table.columns:

@@ -10,7 +10,7 @@ from html import escape
 from inspect import signature
 from numbers import Number
 from operator import attrgetter
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from ldpstats.arguments import boolean, listed
 from ldpstats.cells import Structure
 from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
+from ldpstats.hints import HINTS, Hinted, guided
 from ldpstats.mechanisms import PUM, Mechanism, Panel, product
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
@@ -62,6 +63,7 @@ from ldpstats.survey.data import (
     identifiers,
     questionnaire_of,
     rows_of,
+    with_series,
 )
 from ldpstats.survey.design import MadeReplicates, ReplicateWeights, SampleDesign
 from ldpstats.survey.weighing import (
@@ -83,8 +85,9 @@ _QUESTIONS = "must be the name of a question, or a list of names"
 _MOST_NUMBERS = 20  # different numbers that make groups without a warning
 
 
+@guided
 @dataclass(frozen=True, eq=False, repr=False)
-class Survey:
+class Survey(Hinted):
     """A table of collected answers, in which some columns are privatised.
 
     Rows are respondents. Columns that the questionnaire names hold reports of its mechanisms; all
@@ -100,14 +103,16 @@ class Survey:
         field is missing. On an engine, which filters, groups and joins rows where they are: Parquet
         files and DuckDB databases by name, a DuckDB relation, a DataFrame of Spark, a LazyFrame of
         Polars, or what else Narwhals takes as lazy. Files are a name, a list, a folder or a pattern
-        (``"part-*.parquet"``).
+        (``"part-*.parquet"``). Files of Stata, SPSS, SAS and Excel are read by pandas, value labels
+        as categories.
     questionnaire : Questionnaire, or mapping from column to mechanism, optional
         What the private columns hold. May be left out where `data` is the folder of a collector,
         which has it in questionnaire.json, or a list of those of several waves.
-    weights : str, optional
+    weights : str or Series, optional
         Public column of sampling weights, positive numbers: how many persons of the population a
-        respondent stands for. May be left out where `fpc` is given for every stage, as weights then
-        follow from it. `reports`, `joint_counts` and their kin are without weights.
+        respondent stands for. A Series (also for `strata`, `clusters` and `fpc`) is matched to a
+        table of pandas by its index. May be left out where `fpc` is given for every stage, as
+        weights then follow from it. `reports`, `joint_counts` and their kin are without weights.
     strata, clusters : str or list of str, optional
         Columns of the strata and sampling units of each stage, the first stage first; "" where a
         stage has no strata. Without `clusters` respondents were sampled themselves. Labels are
@@ -139,6 +144,8 @@ class Survey:
         are certain, or like the others.
     replicate_weights : ReplicateWeights, optional
         Columns of replicate weights, in place of strata, clusters and fpc.
+    sep : str
+        What is between the fields of a CSV file, such as ";".
     changes : tuple
         Set by `calibrate`, `poststratify` and `trim`.
 
@@ -184,6 +191,7 @@ class Survey:
     nested: Any = True
     single_unit: Any = "fail"
     replicate_weights: Any = None
+    sep: Any = ","
     changes: Any = ()
 
     def __post_init__(self) -> None:
@@ -193,8 +201,13 @@ class Survey:
             raise InvalidArgument("changes", changes, remedy)
         if isinstance(self.data, Held):  # rows of another survey
             return
-        sheet = questionnaire_of(self.questionnaire, self.data)
-        rows = rows_of(self.data, "data", self.na, self.table, self.engine, self.on_error)
+        how = (self.table, self.engine, self.on_error, self.sep)
+        rows = rows_of(self.data, "data", self.na, *how)
+        for argument in ("weights", "strata", "clusters", "fpc"):
+            if isinstance(given := getattr(self, argument), pd.Series):
+                rows, name = with_series(rows, argument, given)
+                object.__setattr__(self, argument, name)
+        sheet = questionnaire_of(self.questionnaire, self.data, rows)
         held = held_on(rows, sheet)
         object.__setattr__(self, "questionnaire", sheet)
         object.__setattr__(self, "data", held)
@@ -305,6 +318,16 @@ class Survey:
     def __iter__(self) -> Iterator[str]:
         """The names of the columns, in order."""
         return iter(self.columns)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name in getattr(self.__dict__.get("data"), "columns", ()):
+                raise AttributeError(
+                    f"the column {name!r} is no attribute: survey.frequencies({name!r}) estimates "
+                    f"its shares, survey.reports({name!r}) are its reports"
+                )
+            super().__getattr__(name)
 
     def __repr__(self) -> str:
         kinds = [f"{kind}: {names}" for kind, names in self._kinds().items() if names]
@@ -1321,6 +1344,7 @@ class Survey:
             raise self._nobody(names)
         return change_between(counts.tally(), name, **how, memoised=memoised, lost=self.data.lost)
 
+    @guided
     def regression(
         self,
         formula: str,
@@ -1368,7 +1392,7 @@ class Survey:
         from ldpstats.models.regression.formulas import caller_names
 
         how = model, marginal, scores, offset, candidates, memoised, unsafe
-        return _regression(self, formula, *how, outside=caller_names(1))
+        return _regression(self, formula, *how, outside=caller_names(2))
 
     def _model(
         self,
@@ -1574,6 +1598,5 @@ def check_options(how: Mapping[str, Any], fit: Callable[..., Any]) -> None:
     for name, value in how.items():
         if name not in known:
             remedy = f"is no option of the fit, which has {', '.join(known)}"
-            if name == "alpha":
-                remedy += "; pass alpha to summary() or conf_int()"
+            remedy += f"; {HINTS['arguments'][name]}" if name in HINTS["arguments"] else ""
             raise InvalidArgument(name, value, remedy)

@@ -91,6 +91,7 @@ _KINDS = {
     "empty": "empty",
 }
 _HELD = "text, numbers, booleans, dates or categories"
+_BANDS = (pd.IntervalDtype, pd.PeriodDtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,9 +196,13 @@ class Column:
 def as_column(name: str, series: pd.Series[Any]) -> Column:
     """Read a column of any type; refuse one of several types, or of types that are not values."""
     ordered = None
+    if isinstance(series.dtype, _BANDS):
+        series = series.astype("category").cat.as_ordered()
     if isinstance(series.dtype, pd.CategoricalDtype):
         ordered = bool(series.cat.ordered)
         distinct: Any = series.cat.categories
+        if isinstance(distinct.dtype, _BANDS):  # as they print: "(17, 30]", "2024-01"
+            distinct = distinct.astype(str)
         codes = series.cat.codes.to_numpy()
     else:
         try:
@@ -470,8 +475,8 @@ class Table:
             shown = columns_shown(self.columns)
             hint = did_you_mean(name, self.columns)
             if len(self.columns) == 1 and (other := [c for c in ";\t" if c in self.columns[0]]):
-                hint = "; if this is a file, its fields must be separated by commas: pass the "
-                hint += f"table pandas.read_csv(file, sep={other[0]!r})"
+                hint = f"; if this is a file, its fields have {other[0]!r} between them: "
+                hint += f"give Survey sep={other[0]!r} (--sep)"
             raise InvalidArgument(what, name, f"no such column; the table has {shown}{hint}")
 
     def arranged(self, columns: Mapping[str, Any]) -> Any:

@@ -73,7 +73,7 @@ def test_missing_answers_are_refused_or_counted():
         (["a", "z"], ("a", "b")),
         ([0, 3], 3),
         (np.array([0, -1]), 3),
-        ([True], 2),
+        ([True], 3),
         ([0], ("0", "1")),
         (np.array([2**63], dtype=np.uint64), 3),
     ],
@@ -81,6 +81,11 @@ def test_missing_answers_are_refused_or_counted():
 def test_unknown_values_are_refused(values, labels):
     with pytest.raises(ldp.UnknownCategory, match="values"):
         encoded(values, labels)
+
+
+@pytest.mark.parametrize("kind", [bool, object, "boolean"])
+def test_booleans_are_zero_and_one_where_these_are_the_labels(kind):
+    assert encoded(pd.Series([True, False, True], dtype=kind), (1, 0)) == ([0, 1, 0], 0)
 
 
 def test_one_value_is_accepted():
@@ -231,6 +236,8 @@ def test_no_answers():
         (GRADES, ["1", " -4", "30.0", 2.0, np.int8(30)], [0, 3, 2, 1, 2]),
         (HALVES, ["0.5", "1", "1.0", 1, 2.5, " 2.50 "], [0, 1, 1, 1, 2, 2]),
         (TRUTH, ["True", "FALSE", " true", False, np.True_], [1, 0, 1, 0, 1]),
+        (as_labels("c", 2), [True, 0, "true", np.False_], [1, 0, 1, 0]),
+        (as_labels("c", (1, 0)), np.array([True, False]), [0, 1]),
         (DIGITS, [1, 2.0, "1", " 2", None], [0, 1, 0, 1, -1]),
         (MIXED, ["1", "a", "2.5", 1.0, 2.5, " a"], [0, 1, 2, 0, 2, 1]),
         (as_labels("c", ("True", "False")), [True, "False", False], [0, 1, 1]),

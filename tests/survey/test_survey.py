@@ -319,7 +319,7 @@ def starts(change: dict[str, Any], fit: str = "dictionary") -> Callable[[ldp.Sur
 
 BAD: dict[str, tuple[Callable[[ldp.Survey], Any], str]] = {
     "a directory": (built("/", SHEET), "path='/'"),
-    "another format": (built("answers.xlsx", SHEET), "must end in .csv"),
+    "another format": (built("answers.doc", SHEET), "must end in .csv"),
     "a mechanism": (built(TABLE, YES_BAD), "must be a Questionnaire, or a dict"),
     "a question without a column": (
         built(TABLE, {"latte": YES_BAD}),
@@ -437,7 +437,10 @@ def test_words_of_other_spellings_and_separators(tmp_path):
         with pytest.raises(ldp.InvalidArgument, match=remedy):
             survey.where(condition)
     path = tmp_path / "a.csv"
-    for text, remedy in {"a;b\nno;1\n": "by commas", "a,b\nno,1\n\n": "2 is an empty line"}.items():
+    for text, remedy in {
+        "a;b\nno;1\n": "give Survey sep=';'",
+        "a,b\nno,1\n\n": "2 is an empty line",
+    }.items():
         path.write_text(text)
         with pytest.raises(ldp.InvalidArgument, match=remedy):
             ldp.Survey(path, sheet).frequencies("a")

@@ -17,6 +17,7 @@ from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotAvailable
 from ldpstats.estimators import JOINT_ESTIMATORS
 from ldpstats.estimators.base import Estimator, SelectingEstimator
 from ldpstats.estimators.likelihood import MLE
+from ldpstats.hints import Model
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.joint import JointMoments
 from ldpstats.likelihood.rows import Likelihood, Solution
@@ -44,7 +45,7 @@ from ldpstats.models.posterior.draws import ENGINES, frequency_posterior
 from ldpstats.models.posterior.results import Origin, TablePosterior, table_law
 
 
-class AssociationModel:
+class AssociationModel(Model):
     """Joint distribution of two or more privatised variables of the same respondents.
 
     Parameters

@@ -35,6 +35,7 @@ from ldpstats.estimators.base import (
 )
 from ldpstats.estimators.likelihood import MLE, model_of_refits, refitted
 from ldpstats.estimators.solvers import observed
+from ldpstats.hints import Model
 from ldpstats.inference import intervals
 from ldpstats.inference.intervals import fewest_draws
 from ldpstats.inference.tests import TestResult
@@ -71,7 +72,7 @@ _LARGEST_PLUG_IN = 256  # categories up to which a likelihood is maximised for v
 _CERTAIN = 0.001  # p-value below which others than the candidates are held
 
 
-class FrequencyModel:
+class FrequencyModel(Model):
     """Frequencies of the categories of one privatised variable.
 
     Parameters

@@ -19,6 +19,7 @@ import pandas as pd
 from ldpstats.arguments import Array, level, one_of
 from ldpstats.documents import number_to_json, written
 from ldpstats.errors import NotAvailable
+from ldpstats.hints import missing_attribute
 from ldpstats.likelihood.regression import Binary, Multinomial, Normal, Ordered
 from ldpstats.models.layout import (
     LONGEST_LABEL,
@@ -703,7 +704,7 @@ class StoredRegression(Coefficients):
     def __getattr__(self, name: str) -> Any:
         if name in (facts := self.__dict__.get("facts", {})):
             return facts_from_json(facts)[name]
-        words = f"{type(self).__name__!r} has no attribute {name!r}"
+        words = missing_attribute(self, name)
         known = any(hasattr(kind, name) for kind in Coefficients.__subclasses__())
         if known and not name.startswith("_"):
             words = f"{name}: it needs respondents, who are not in a document: {_AGAIN}"

@@ -17,6 +17,7 @@ import pandas as pd
 
 from ldpstats.arguments import boolean, did_you_mean, numbers
 from ldpstats.errors import InvalidArgument
+from ldpstats.hints import guided
 from ldpstats.labels import as_series, missing_entries
 from ldpstats.models.association.groups import refuse_shared
 from ldpstats.models.regression.formulas import (
@@ -63,6 +64,7 @@ _KINDS: dict[str, type[RegressionModel]] = {
 }
 
 
+@guided
 def regression(
     formula: str,
     data: Any,
@@ -145,7 +147,7 @@ def regression(
     groups = _groups(reports, columns)
     named = [name for name in columns if isinstance(name, str)]
     how = model, marginal, scores, candidates, unsafe
-    request = Request.of(formula, groups, named, caller_names(1), *how)
+    request = Request.of(formula, groups, named, caller_names(2), *how)
     text = request.formula.text
     for name in groups:
         if name not in request.questions:

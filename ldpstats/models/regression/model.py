@@ -42,6 +42,7 @@ from ldpstats.estimators.regression import (
     search,
     search_bounded,
 )
+from ldpstats.hints import Model
 from ldpstats.inference.designs.linearisation import degrees_of_freedom
 from ldpstats.inference.regression import InformationShares, cluster_sandwich
 from ldpstats.inference.tails import chi2_pvalue
@@ -101,7 +102,7 @@ _ANOTHER_DEVICE = (
 )
 
 
-class RegressionModel(Named):
+class RegressionModel(Named, Model):
     """Data of a regression that are checked: the response, predictors, or both are privatised."""
 
     def __init__(self, data: RegressionData) -> None:

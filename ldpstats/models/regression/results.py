@@ -28,6 +28,7 @@ from ldpstats.arguments import (
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.regression import Maximum, Objective, ascend, search
+from ldpstats.hints import missing_attribute
 from ldpstats.inference.profiles import Probed, Profile
 from ldpstats.inference.regression import InformationShares
 from ldpstats.inference.tails import chi2_pvalue
@@ -154,7 +155,7 @@ class RegressionResults(Coefficients):
                 f"{name}: it needs the answer of each respondent, which nobody has seen: use "
                 "goodness_of_fit(), predictions() and compare_naive()"
             )
-        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        raise AttributeError(missing_attribute(self, name), name=name, obj=self)
 
     # -- coefficients --------------------------------------------------------------------------
 
