@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,18 +35,19 @@ __all__ = [
     "MOST_CLUSTERS",
     "Average",
     "Cells",
+    "Function",
     "InformationShares",
     "Points",
     "average",
     "cluster_sandwich",
     "design_meat",
-    "effects_of_rows",
     "enough_in_each",
-    "marginal_effects",
     "means",
+    "of_rows",
     "ones",
     "pearson",
     "quadratic_form",
+    "rates",
     "row_means",
     "score_groups",
 ]
@@ -213,7 +213,7 @@ def design_meat(sample: Sample, scores: Array, at: Codes) -> Array:
 # -- Averages of functions of the linear predictors, with derivatives by all parameters -----------
 
 
-Function = Callable[[Array], tuple[Array, Array]]
+Function = Callable[..., tuple[Array, ...]]
 
 _CACHED = 1 << 20  # numbers of arrays that fit in the cache
 
@@ -233,6 +233,13 @@ class Average:
         value = self.value / other.value
         gradient = (self.gradient - value[:, None] * other.gradient) / other.value
         return Average(value, gradient)
+
+    def __getitem__(self, places: Any) -> Average:
+        return Average(self.value[places], self.gradient[places])
+
+    def mapped(self, value: Array, slope: Array) -> Average:
+        """A function of each number, by its values and its derivatives there, (m,)."""
+        return Average(value, slope[:, None] * self.gradient)
 
     def times(self, R: Array) -> Average:
         """The linear combinations that the rows of R, (r, m), are."""
@@ -270,16 +277,32 @@ def _chances(points: Points, theta: Array) -> tuple[Array, Array | None]:
     return law, law[:, :, None] * (np.eye(law.shape[1])[:, 1:] - law[:, None, 1:])
 
 
+def _moving(
+    design: Predictors, along: Array | None, beta: Array
+) -> tuple[list[Array], list[Predictors]]:
+    """Predictors of rows, and their rate of change where covariates move `along`, (n, p).
+
+    The rate is the difference of two predictors, those of the directions and of zeros.
+    """
+    if along is None:
+        return [design.eta(beta)], [design]
+    step = replace(design, X=along, offset=None)
+    still = replace(step, X=np.zeros_like(along))
+    return [design.eta(beta), step.eta(beta) - still.eta(beta)], [design, step, still]
+
+
 def average(
     points: Points,
     theta: Array,
     of: Function,
     chosen: Sequence[int] | None = None,
-    factor: Sequence[Array] | None = None,
+    along: Sequence[Array] | None = None,
 ) -> Average:
     """The weighted sum of functions of the linear predictors over rows and chosen configurations.
 
-    `of` maps eta, (n, q), to values, (n, m), and derivatives; `factor` multiplies the weights.
+    `of` maps eta, (n, q), to values, (n, m), and derivatives, (n, m, q). Where covariates move
+    `along` directions, (n, p) in each configuration, it is of eta and its rate of change, with
+    derivatives by both.
     """
     m = points.n_outcome
     beta, gamma = theta[:m], theta[m:]
@@ -292,19 +315,34 @@ def average(
         law, bend = _chances(part, theta)
         rows, done = slice(done, done + part.n), done + part.n
         for c in some:
-            w = part.weights if factor is None else part.weights * factor[c][rows]
-            values, first = of(part.designs[c].eta(beta))
-            u = w * law[:, c]
+            toward = None if along is None else along[c][rows]
+            etas, parts = _moving(part.designs[c], toward, beta)
+            values, *firsts = of(*etas)
+            u = part.weights * law[:, c]
             value = value + u @ values
             slopes = np.zeros((values.shape[1], theta.size))
+            signed = [*firsts, *(-first for first in firsts[1:])]
             for a in range(values.shape[1]):
-                slopes[a, :m] = part.designs[c].adjoint(beta, u[:, None] * first[:, a])
+                for one, first in zip(parts, signed, strict=True):
+                    slopes[a, :m] += one.adjoint(beta, u[:, None] * first[:, a])
                 if bend is not None:
                     assert part.marginal is not None
-                    away = (w * values[:, a])[:, None] * bend[:, c]
+                    away = (part.weights * values[:, a])[:, None] * bend[:, c]
                     slopes[a, m:] = part.marginal.adjoint(gamma, away)
             gradient = gradient + slopes
     return Average(value, gradient)
+
+
+def of_rows(
+    points: Points, theta: Array, of: Function, along: Sequence[Array] | None = None
+) -> Array:
+    """What `average` is of, in each row, (n, m): a mean over the configurations."""
+    law, beta = _chances(points, theta)[0], theta[: points.n_outcome]
+    found: Any = 0.0
+    for c, design in enumerate(points.designs):
+        etas, _ = _moving(design, None if along is None else along[c], beta)
+        found = found + law[:, c, None] * of(*etas)[0]
+    return np.asarray(found)
 
 
 def means(outcome: Outcome, logarithm: bool = False) -> Function:
@@ -324,70 +362,19 @@ def ones(eta: Array) -> tuple[Array, Array]:
     return np.ones((len(eta), 1)), np.zeros((len(eta), 1, eta.shape[1]))
 
 
-def _rates(outcome: Outcome, logarithm: bool, eta: Array) -> tuple[Array, Array]:
-    """Derivatives of the mean, or of its logarithm, by the predictors, (n, k q), and of these."""
-    mean, first, second = outcome.moments(eta, 2)
-    if logarithm:
-        first = first / mean[:, :, None]
-        second = second / mean[:, :, None, None]
-        second = second - first[:, :, :, None] * first[:, :, None, :]
-    n, k, q = first.shape
-    return first.reshape(n, k * q), second.reshape(n, k * q, q)
+def rates(outcome: Outcome, logarithm: bool = False) -> Function:
+    """The rate of change of the mean, or of its logarithm, where eta has a rate of change."""
 
+    def of(eta: Array, change: Array) -> tuple[Array, ...]:
+        mean, first, second = outcome.moments(eta, 2)
+        if logarithm:
+            first = first / mean[:, :, None]
+            second = second / mean[:, :, None, None]
+            second = second - first[:, :, :, None] * first[:, :, None, :]
+        value = np.einsum("nkq,nq->nk", first, change)
+        return value, np.einsum("nkqs,ns->nkq", second, change), first
 
-def _units(design: Predictors) -> tuple[Predictors, Predictors]:
-    """Rows that have one covariate each, and none."""
-    p = design.p
-    at = replace(design, X=np.eye(p), offset=None)
-    return at, replace(at, X=np.zeros((p, p)))
-
-
-def marginal_effects(
-    points: Points, theta: Array, columns: Sequence[int], method: str = "dydx"
-) -> Average:
-    """Average derivatives of the mean by covariates, (k m,); `method` as in statsmodels.
-
-    "ey" for derivatives of the logarithm of the mean, "ex" by the logarithm of the covariate.
-    """
-    outcome, m = points.outcome, points.n_outcome
-    of = partial(_rates, outcome, method.startswith("ey"))
-    design, q = points.designs[0], outcome.q
-    at, zero = _units(design)
-    slopes = np.asarray(at.eta(theta[:m]) - zero.eta(theta[:m]))  # by the covariates, (p, q)
-    plain = None if method.endswith("ex") else average(points, theta, of)
-    values, gradients = [], []
-    for j in columns:
-        one = plain or average(points, theta, of, factor=[X.X[:, j] for X in points.designs])
-        mean = one.value.reshape(-1, q)
-        k = len(mean)
-        values.append(mean @ slopes[j])
-        gradient = np.einsum("kqs,q->ks", one.gradient.reshape(k, q, -1), slopes[j])
-        for a in range(k):
-            G = np.zeros(slopes.shape)
-            G[j] = mean[a]
-            gradient[a, :m] += at.adjoint(theta[:m], G) - zero.adjoint(theta[:m], G)
-        gradients.append(gradient)
-    if not values:
-        return Average(np.zeros(0), np.zeros((0, theta.size)))
-    stacked = np.array(gradients).transpose(1, 0, 2).reshape(-1, theta.size)
-    return Average(np.array(values).T.ravel(), stacked)
-
-
-def effects_of_rows(
-    points: Points, theta: Array, columns: Sequence[int], method: str = "dydx"
-) -> Array:
-    """The derivatives of `marginal_effects` in each row, (n, k, m)."""
-    m, some = points.n_outcome, list(columns)
-    effects: Any = 0.0
-    law = _chances(points, theta)[0]
-    at, zero = _units(points.designs[0])
-    slopes = np.asarray(at.eta(theta[:m]) - zero.eta(theta[:m]))[some]
-    of = partial(_rates, points.outcome, method.startswith("ey"))
-    for c, design in enumerate(points.designs):
-        first = of(design.eta(theta[:m]))[0].reshape(points.n, -1, points.outcome.q)
-        each = np.einsum("n,nkq,mq->nkm", law[:, c], first, slopes, optimize=True)
-        effects = effects + (each * design.X[:, None, some] if method.endswith("ex") else each)
-    return np.asarray(effects)
+    return of
 
 
 def row_means(points: Points, theta: Array, V: Array | None = None) -> tuple[Array, Array | None]:

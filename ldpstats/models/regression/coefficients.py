@@ -44,7 +44,11 @@ from ldpstats.models.storage import Stored
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ldpstats.models.regression.effects import AveragePredictions, MarginalEffects
+    from ldpstats.models.regression.effects import (
+        AveragePredictions,
+        Effects,
+        MarginalEffects,
+    )
 
 _SHOWN = 6  # coefficients that a note shows
 _MECHANISMS = 4
@@ -280,7 +284,9 @@ class Coefficients(Stored, WaldResults):
         alpha: float = 0.05,
         kind: str = "within",
         at: Any = None,
-        exog: Any = None,
+        newdata: Any = None,
+        rng: np.random.Generator | None = None,
+        draws: int = 1000,
     ) -> AveragePredictions:
         """Average predictions of the true answers, in all or by group.
 
@@ -290,8 +296,9 @@ class Coefficients(Stored, WaldResults):
 
         Parameters
         ----------
-        by : str or array-like, shape (n,), optional
-            A public covariate, a private predictor, or a label of each respondent's group.
+        by : str, list of str or array-like, shape (n,), optional
+            A public covariate, a private predictor, several of these, or a label of each
+            respondent's group.
         alpha : float
             One minus the coverage of the intervals, which are made on the logit scale for
             probabilities.
@@ -300,23 +307,29 @@ class Coefficients(Stored, WaldResults):
             covariates too. "adjusted" averages over all respondents, each set to the group, all
             other covariates and the law of the private predictors as they are.
         at : dict, optional
-            One covariate or private predictor, and values to which all respondents are set, such
-            as ``{"age": [20, 40, 60]}``: "adjusted" predictions at chosen values. Without `by`.
-        exog : DataFrame, dict of columns or array, optional
-            Up to 1,000 rows to predict for, as for `predict`, in place of averages: those of
-            `get_prediction`, as results that can be tested. Without `by` and `at`.
+            Covariates or private predictors, and values to which all respondents are set, such as
+            ``{"age": [20, 40], "sex": ["f", "m"]}``: all combinations, in each group of `by`.
+        newdata : DataFrame, dict of columns or array, optional
+            Other rows in place of the respondents, as for `predict`. Without `by` and `at` each of
+            up to 1,000 rows is predicted for, else they are averaged over.
+        rng : numpy.random.Generator, optional
+            For intervals by simulation: quantiles of the averages at parameters that are drawn from
+            their normal law, of designs a t law.
+        draws : int
+            How many are drawn, 100 at least.
 
         Returns
         -------
         AveragePredictions
-            `frame`, `differences()` between groups, `t_test` and `wald_test` by their labels.
+            `frame`, `contrasts()` and `differences()` between groups, `summary`, `plot`, `t_test`
+            and `wald_test` by labels.
 
         Raises
         ------
         InvalidArgument
             For an unknown covariate, labels that are missing or not one for each respondent,
-            values of `at` that are no numbers, or not among those of a covariate of labels, and
-            more than 50 groups.
+            values of `at` that are no numbers, or not among those of a covariate of labels, more
+            than 50 groups or values, and rows that lack a column or a value.
 
         Examples
         --------
@@ -325,15 +338,144 @@ class Coefficients(Stored, WaldResults):
         >>> table = pd.DataFrame({"age": rng.normal(size=4000), "city": np.arange(4000) % 2})
         >>> late = np.where(rng.random(4000) < 0.2 + 0.4 * table.city, "yes", "no")
         >>> reports = ldp.Warner(epsilon=1.5).privatize(late, rng)
-        >>> model = ldp.regression("late ~ age + city", table, {"late": reports})
-        >>> model.fit().predictions(by="city").frame["mean"].round(1).tolist()
+        >>> results = ldp.regression("late ~ age + city", table, {"late": reports}).fit()
+        >>> results.predictions(by="city").frame["mean"].round(1).tolist()
         [0.2, 0.6]
-        >>> model.fit().predictions(at={"age": [-1, 1]}).frame["mean"].round(1).tolist()
-        [0.4, 0.4]
+        >>> results.predictions(at={"age": [-1, 1], "city": [0, 1]}).frame["mean"].round(1)
+        age  city
+        -1   0       0.2
+             1       0.6
+         1   0       0.2
+             1       0.6
+        Name: mean, dtype: float64
         """
         from ldpstats.models.regression.effects import average_predictions
 
-        return average_predictions(self.law, by, alpha, kind, at, exog)
+        return average_predictions(self.law, by, alpha, kind, at, newdata, rng, draws)
+
+    def comparisons(
+        self,
+        variables: Any = None,
+        by: Any = None,
+        comparison: str = "difference",
+        pairs: bool = False,
+        at: Any = None,
+        newdata: Any = None,
+        alpha: float = 0.05,
+        rng: np.random.Generator | None = None,
+        draws: int = 1000,
+    ) -> Effects:
+        """What becomes of the average prediction where a covariate changes.
+
+        Covariates are moved through the formula: one that is in several terms, such as ``age +
+        I(age ** 2)`` or an interaction, moves in all of them. All respondents are set to either
+        value, their other covariates and the law of the private predictors as they are, and the
+        two averages compared.
+
+        Parameters
+        ----------
+        variables : str, list of str or dict, optional
+            Covariates or private predictors, all by default. A number moves by one, or from 0 to 1
+            where it has no other values; categories are compared with the first. A dict says
+            otherwise: ``{"age": 10}`` for ten years, ``{"age": [20, 40]}`` for two values,
+            ``{"city": "b"}`` for another reference.
+        by, at, newdata
+            As for `predictions`: groups of rows that are averaged over, values of other covariates,
+            and other rows. Without `by` and `at` each row of `newdata` has an effect of its own.
+        comparison : {"difference", "ratio", "odds_ratio", "lift"}
+            Of two averages the difference, the ratio, the ratio of their odds, or the difference
+            as a share of the second, (a - b) / b.
+        pairs : bool
+            Whether all pairs of categories are compared, not only with the first.
+        alpha : float
+            One minus the coverage of the intervals, of ratios made on the log scale.
+        rng, draws
+            As for `predictions`: intervals by simulation.
+
+        Returns
+        -------
+        Effects
+            `frame`, `summary`, `plot`, tests, and `contrasts()` between groups.
+
+        Raises
+        ------
+        InvalidArgument
+            For unknown covariates and levels, and odds ratios of a number.
+        NotAvailable
+            For ratios of averages that are not above zero.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, ldpstats as ldp
+        >>> rng = np.random.default_rng(2024)
+        >>> table = pd.DataFrame({"age": rng.normal(size=4000), "city": np.arange(4000) % 2})
+        >>> late = np.where(rng.random(4000) < 0.2 + 0.4 * table.city, "yes", "no")
+        >>> reports = ldp.Warner(epsilon=1.5).privatize(late, rng)
+        >>> results = ldp.regression("late ~ age * city", table, {"late": reports}).fit()
+        >>> results.comparisons("city").to_frame().round(2)
+                  term  estimate  std_error  lower  upper  p_value
+        0  city: 1 - 0      0.41       0.02   0.37   0.46      0.0
+        """
+        from ldpstats.models.regression.effects import comparisons
+
+        how = comparison, pairs, alpha, rng, draws
+        return comparisons(self.law, variables, by, at, newdata, *how)
+
+    def slopes(
+        self,
+        variables: Any = None,
+        by: Any = None,
+        slope: str = "dydx",
+        at: Any = None,
+        newdata: Any = None,
+        alpha: float = 0.05,
+        rng: np.random.Generator | None = None,
+        draws: int = 1000,
+    ) -> Effects:
+        """Average slopes of the prediction along numbers.
+
+        Numbers are moved through the formula: a polynomial, a spline or an interaction has one
+        slope, which `get_margeff` of columns does not know.
+
+        Parameters
+        ----------
+        variables : str or list of str, optional
+            Numbers, all by default.
+        by, at, newdata
+            As for `comparisons`.
+        slope : {"dydx", "eyex", "dyex", "eydx"}
+            Derivatives of the mean or, with "ey", of its logarithm; by the number or, with "ex", by
+            its logarithm.
+        alpha : float
+            One minus the coverage of the intervals.
+        rng, draws
+            As for `predictions`: intervals by simulation.
+
+        Returns
+        -------
+        Effects
+            `frame`, `summary`, `plot`, tests, and `contrasts()` between groups.
+
+        Raises
+        ------
+        InvalidArgument
+            For unknown covariates, and those that are no numbers.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, ldpstats as ldp
+        >>> rng = np.random.default_rng(2024)
+        >>> table = pd.DataFrame({"age": rng.uniform(-2, 2, size=9000)})
+        >>> ill = np.where(rng.random(9000) < 0.1 + 0.2 * table.age**2, "yes", "no")
+        >>> reports = ldp.Warner(epsilon=1.5).privatize(ill, rng)
+        >>> results = ldp.regression("ill ~ age + I(age ** 2)", table, {"ill": reports}).fit()
+        >>> results.slopes("age", at={"age": [-1, 1]}).frame["dydx"].round(1).tolist()
+        [-0.4, 0.3]
+        """
+        from ldpstats.models.regression.effects import slopes
+
+        how = slope, alpha, rng, draws
+        return slopes(self.law, variables, by, at, newdata, *how)
 
     def get_margeff(
         self,
@@ -346,7 +488,8 @@ class Coefficients(Stored, WaldResults):
         """Marginal effects of the covariates on the true answers.
 
         They are those of statsmodels, except that the offset of the fit enters and averages are
-        over the weights. Each covariate is moved alone, also where another is a function of it.
+        over the weights. Each column is moved alone; of a formula that has a covariate in
+        several columns, such as ``age + I(age ** 2)``, ask for `slopes` and `comparisons`.
         Private predictors that are factors have differences of average predictions in place of
         derivatives, each category against the first.
 
@@ -374,6 +517,8 @@ class Coefficients(Stored, WaldResults):
         ------
         InvalidArgument
             For an unknown option, or "dyex" and "eyex" of discrete covariates.
+        NotAvailable
+            For a formula with a covariate in several columns.
 
         Examples
         --------
@@ -397,6 +542,7 @@ class Coefficients(Stored, WaldResults):
         alpha: float = 0.05,
         ax: Axes | None = None,
         title: str | None = None,
+        by: Any = None,
     ) -> Any:
         """Draw predictions of the true answers along a covariate.
 
@@ -417,14 +563,19 @@ class Coefficients(Stored, WaldResults):
             One minus the coverage of the intervals.
         ax : Axes, optional
         title : str, optional
+        by : str, list of str or array-like, optional
+            Groups of respondents, as for `predictions`, each drawn along the covariate `name`:
+            together, or of several categories in a panel each.
 
         Returns
         -------
         Axes, or array of Axes
         """
+        from ldpstats.models.regression.effects import Question
         from ldpstats.models.regression.plots import plot_effects
 
-        return plot_effects(self.law, name, at, points, alpha, ax, title)
+        question = Question.of(self.law, by, None, None, alpha)
+        return plot_effects(question, name, at, points, ax, title)
 
     # -- presentation --------------------------------------------------------------------------
 

@@ -1,49 +1,49 @@
-"""Predictions of the true answers, their averages by group, and marginal effects of covariates.
+"""Predictions of the true answers, their averages by group, and effects of covariates.
 
 All are means over rows of the outcome's mean by `FittedLaw`, averaged over the law of private
-predictors; standard errors are by the delta method.
+predictors: predictions of rows as they are, or set to values; comparisons, of two such averages;
+slopes, where rows move along a covariate as the formula moves them. Standard errors are by the
+delta method. Marginal effects are those of statsmodels, of single columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cached_property, partial
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, boolean, level, numbers, one_of
+from ldpstats.arguments import Array, boolean, level, listed, numbers, one_of, replicates
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.regression import (
     Average,
+    Function,
     Points,
     average,
-    effects_of_rows,
-    marginal_effects,
     means,
+    of_rows,
     ones,
+    rates,
     row_means,
 )
 from ldpstats.labels import as_series, missing_entries
-from ldpstats.likelihood.regression import Multinomial, Ordered
+from ldpstats.likelihood.regression import Categorical, Multinomial, Ordered
 from ldpstats.models.layout import (
     LONGEST_LABEL,
+    Body,
     Cells,
     Heading,
     joined,
     one_line,
 )
-from ldpstats.models.regression.fitted import (
-    FittedLaw,
-    covariate,
-    typical_row,
-    with_column,
-    with_values,
-)
-from ldpstats.models.regression.hypotheses import Degrees, WaldResults, t_pvalues
+from ldpstats.models.regression.fitted import FittedLaw, Mask, Rows, new_rows, typical_row
+from ldpstats.models.regression.formulas import names_of
+from ldpstats.models.regression.hypotheses import Degrees, WaldResults
 from ldpstats.models.regression.structure import new_covariates
 from ldpstats.models.results import linear_hypothesis
 from ldpstats.models.storage import Stored
@@ -52,12 +52,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
 
-Mask = npt.NDArray[np.bool_]
 
 _AT = ("overall", "mean", "median", "zero", "all")
 _NAMES = {"dydx": "dy/dx", "eyex": "d(lny)/d(lnx)", "dyex": "dy/d(lnx)", "eydx": "d(lny)/dx"}
 _MOST_GROUPS = 50
 _MOST_ROWS = 1000
+# functions that make several columns of a number, and codings that mix categories
+_SEVERAL = {"bs", "cc", "cr", "cs", "poly", "te", "Diff", "Helmert", "Poly", "Sum"}
 
 
 # -- predictions -------------------------------------------------------------------------------
@@ -111,68 +112,7 @@ def _among_all(values: Array, whole: Mask) -> Array:
     return filled
 
 
-def new_rows(
-    law: FittedLaw, exog: Any = None, offset: Any = None
-) -> tuple[Points, Mask, pd.Index[Any]]:
-    """Rows to predict for without a missing value, which of all they are, and labels of all."""
-    data = law.data
-    marginal: Array | None = None
-    if exog is None:
-        matrices: list[Array] = list(data.designs)
-        marginal = None if data.marginal is None else data.marginal.to_numpy(dtype=np.float64)
-        known = pd.RangeIndex(len(law.respondents.place))
-        index = known if data.formula is None else data.formula.index
-        shift = data.offset
-    else:
-        matrices, index = _matrices(law, exog)
-        if len(matrices) > 1:
-            marginal = data.formula.marginal(exog)
-        shift = None
-    n = len(matrices[0])
-    if offset is not None:
-        values = offset.to_numpy() if isinstance(offset, pd.Series) else offset
-        remedy = f"must be a number, or {n} numbers, one for each row"
-        shift = numbers("offset", values, remedy)
-        if shift.shape not in ((), (n,)) or np.isinf(shift).any():
-            raise InvalidArgument("offset", offset, remedy)
-        shift = np.broadcast_to(shift, (n,))
-    whole = np.ones(n, dtype=bool)
-    for one in [*matrices, *([] if marginal is None else [marginal])]:
-        whole &= ~np.isnan(one).any(axis=1)
-    if shift is not None:
-        whole &= ~np.isnan(shift)
-    if len(matrices) > 1:
-        law.refuse_incomplete("predict")
-    points = law.points(
-        [one[whole] for one in matrices],
-        None if marginal is None else marginal[whole],
-        None if shift is None else shift[whole],
-    )
-    return points, whole, index
-
-
-def _matrices(law: FittedLaw, exog: Any) -> tuple[list[Array], pd.Index[Any]]:
-    """Design matrices, one for each configuration or one alone, and labels of the rows."""
-    data = law.data
-    if isinstance(exog, Mapping):
-        try:
-            exog = pd.DataFrame(dict(exog))
-        except ValueError:
-            remedy = 'must have columns of one length, such as {"age": [20, 40, 60]}'
-            raise InvalidArgument("exog", dict(exog), remedy) from None
-    is_table = isinstance(exog, pd.DataFrame) or hasattr(exog, "__arrow_c_stream__")
-    if data.formula is not None and is_table and not isinstance(exog, pd.Series):
-        designs = data.formula.exog(exog)
-        index = exog.index if isinstance(exog, pd.DataFrame) else pd.RangeIndex(len(designs[0]))
-        return designs, index
-    if law.questions:
-        remedy = "must be a table with the public columns of the formula"
-        raise InvalidArgument("exog", type(exog).__name__, remedy)
-    X, index = new_covariates(data, "exog", exog)
-    return [X], index
-
-
-# -- average predictions -----------------------------------------------------------------------
+# -- averages, and what they are compared by ---------------------------------------------------
 
 
 class Averages(Stored, WaldResults):
@@ -203,10 +143,15 @@ class Averages(Stored, WaldResults):
     def _facts(self) -> dict[str, Any]:
         return dict(self.law.facts)
 
+    @property
+    def _rows_index(self) -> pd.Index[Any]:
+        """Labels of rows in plots and summaries."""
+        return self.index
+
     def plot(
         self, ax: Axes | None = None, alpha: float = 0.05, most: int = 40, title: str | None = None
     ) -> Any:
-        """Draw the averages with their intervals; of pairs a panel for each first label.
+        """Draw the estimates with their intervals; of several labels a panel for each of the first.
 
         Parameters
         ----------
@@ -225,81 +170,155 @@ class Averages(Stored, WaldResults):
         from ldpstats.models.regression.plots import draw_estimates
 
         frame = self._tidy(level(alpha))[["estimate", "lower", "upper"]]
-        frame = frame.set_axis(["params", "lower", "upper"], axis=1)
-        title = title_text(title, self._subject)
-        return draw_estimates(frame, self._unit, alpha, most, ax, title)
+        frame = frame.set_axis(["params", "lower", "upper"], axis=1).set_axis(self._rows_index)
+        title = title_text(title, self._heading()[0])
+        return draw_estimates(frame, self._unit, alpha, most, ax, title, self._null)
+
+    _null: float | None = 0.0  # where plots have a line
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AveragePredictions(Averages):
-    """Average predictions of the true answers, with intervals by the delta method.
+class GroupedAverages(Averages):
+    """Averages in groups, of terms where there are several, and of categories.
 
-    Attributes
-    ----------
-    groups : list
-        Labels of the groups; one, "all", where there are none.
-    by : str
-        What the groups are of; "" where there are none.
-    kind : {"within", "adjusted", "rows"}
-    frame : DataFrame
-        "mean", "se", "lower" and "upper", a row for each group and, of several categories, for
-        each category.
+    Values of `found` and `draws`, (R, m), are on the scale on which intervals are made: groups
+    after one another, in each the terms, and in each of these the categories.
     """
 
-    _format: ClassVar[str] = "ldpstats-average-predictions"
-    _version: ClassVar[int] = 1
-
     groups: list[Any]
-    by: str
-    kind: str
+    names: tuple[str, ...]  # what the groups are of
+    terms: tuple[str, ...]
+    kind: str  # "within" groups, "adjusted" to values, or of "rows"
+    measure: str  # what each number is
     alpha: float
     law: FittedLaw
     found: Average
-
-    def __repr__(self) -> str:
-        words = "each row" if self.kind == "rows" else "average over the respondents"
-        if self.by and self.kind != "rows":
-            how = "by group" if self.kind == "within" else "all respondents set to each value"
-            words = f"average {how} ({self.by})"
-        return f"{self.law.subject}, {words}\n{self.frame}"
+    draws: npt.NDArray[np.float64] | None
 
     @property
+    def by(self) -> str:
+        """What the groups are of; "" where there are none."""
+        return ", ".join(filter(None, self.names))
+
+    @cached_property
     def index(self) -> pd.Index[Any]:
-        return self._index(self.groups)
+        levels: list[tuple[str, Sequence[Any]]] = [("term", self.terms)] if self.terms else []
+        if self.law.labels is not None:
+            levels.append((self.law.data.response_name or "category", list(self.law.labels)))
+        several = len(self.names) > 1
+        names = [name or ("row" if levels else None) for name in self.names]
+        if not self.names and not levels:
+            names, groups = [None], self.groups
+        elif not self.names:
+            groups, several = [()], True
+        else:
+            groups = self.groups
+        rows = [group if several else (group,) for group in groups]
+        for name, labels in levels:
+            names.append(name)
+            rows = [(*row, label) for row in rows for label in labels]
+        if len(names) > 1:
+            return pd.MultiIndex.from_tuples(rows, names=names)
+        index: pd.Index[Any] = pd.Index(
+            [row[0] for row in rows], name=names[0], tupleize_cols=False
+        )
+        return index
 
     @property
-    def means(self) -> Array:
-        """The averages, shape (groups, categories)."""
-        return self.found.value.reshape(len(self.groups), -1)
-
-    @property
-    def cov(self) -> Array:
-        """Their covariance, groups after one another."""
-        return self._estimated[1]
-
-    @property
-    def pvalues(self) -> Any:
-        """nan: that an average is zero is no hypothesis of interest; see `differences`."""
-        return self._shaped(np.full(len(self.index), np.nan), "pvalues")
+    def _rows_index(self) -> pd.Index[Any]:
+        """The labels without what is the same in all rows, groups with what they are of."""
+        index = self.index
+        if isinstance(index, pd.MultiIndex):
+            same = [i for i, codes in enumerate(index.codes) if not np.ptp(codes)]
+            index = index.droplevel(same if len(same) < index.nlevels else same[1:])
+        if not isinstance(index, pd.MultiIndex):
+            return index
+        pairs = []
+        for *first, last in index:
+            texts = [
+                str(label) if name == "term" else f"{name} = {label}"
+                for name, label in zip(index.names[:-1], first, strict=True)
+            ]
+            pairs.append((", ".join(texts), last))
+        return pd.MultiIndex.from_tuples(pairs)
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The averages with standard errors and intervals."""
+        """The estimates with standard errors and intervals."""
         return self.summary_frame(self.alpha)
-
-    def _bounds(self, alpha: float) -> Array:
-        return np.column_stack(self.law.intervals(self.found.value, self.bse.to_numpy(), alpha))
-
-    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
-        """The averages with standard errors and intervals of another level.
-
-        Intervals are made on the logit scale for probabilities, on the log scale for rates.
-        """
-        frame = self._tidy(level(alpha))[["estimate", "std_error", "lower", "upper"]]
-        return frame.set_axis(["mean", "se", "lower", "upper"], axis=1)
 
     def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array]:
         return linear_hypothesis(hypothesis, pd.Index(joined(self.index, ":"), tupleize_cols=False))
+
+    def summary(
+        self, alpha: float | None = None, max_rows: int = 40, details: bool = False
+    ) -> Summary:
+        """The estimates as text, `as_html()` or `as_latex()`; by default of the level asked for."""
+        return super().summary(self.alpha if alpha is None else alpha, max_rows, details)
+
+    def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Body:
+        shown = shown.set_axis(self._rows_index[: len(shown)])
+        return super()._body(shown, heads, cells)
+
+    def _interval_notes(self, *of: Any) -> list[str]:
+        note = "Averages over the respondents and their weights"
+        if self.kind == "rows":
+            note = "Estimates for the rows of newdata"
+        how = "standard errors by the delta method"
+        if self.draws is not None:
+            how += f", intervals from {len(self.draws):,} draws of the parameters"
+        return [f"{note}; {how}."]
+
+    # -- contrasts of groups -------------------------------------------------------------------
+
+    _comparisons: ClassVar[tuple[str, ...]] = ("difference", "ratio")
+
+    def _natural(self) -> tuple[Average, Array | None]:
+        """Estimates and draws as they are shown."""
+        return self.found, self.draws
+
+    def contrasts(self, reference: Any = None, comparison: str = "difference") -> Effects:
+        """Comparisons of groups, as results that can be tested and drawn.
+
+        Parameters
+        ----------
+        reference : label, optional
+            The group that others are compared with; by default each pair is compared.
+        comparison : {"difference", "ratio", "odds_ratio", "lift"}
+            As for `RegressionResults.comparisons`; of effects "difference" or "ratio".
+
+        Returns
+        -------
+        Effects
+            Of the later group against the earlier one, or the reference.
+
+        Raises
+        ------
+        InvalidArgument
+            If there are no groups, or the reference is none of them.
+        """
+        comparison = one_of("comparison", comparison, self._comparisons)
+        if len(self.groups) < 2:
+            remedy = "is one group: pass by= or at= to compare several"
+            raise InvalidArgument("by", self.by, remedy)
+        places = range(len(self.groups))
+        pairs = [(b, a) for a, b in combinations(places, 2)]
+        if reference is not None:
+            first = self._place(reference)
+            pairs = [(b, first) for b in places if b != first]
+        R = np.zeros((len(pairs), len(self.groups)))
+        for row, (b, a) in enumerate(pairs):
+            R[row, b], R[row, a] = 1.0, -1.0
+        each = np.kron(R, np.eye(len(self.index) // len(self.groups)))
+        natural, draws = self._natural()
+        found = _scaled(natural, comparison).times(each)
+        if draws is not None:
+            draws = _SCALES[comparison][0](draws) @ each.T
+        texts = [", ".join(map(str, g)) if isinstance(g, tuple) else str(g) for g in self.groups]
+        sign = _SIGNS[comparison]
+        labels = [f"{texts[b]} {sign} {texts[a]}" for b, a in pairs]
+        how = self.kind, comparison, self.alpha, self.law, found, draws
+        return Effects(labels, (self.by or "row",), self.terms, *how)
 
     def _place(self, reference: Any) -> int:
         """The place of a group."""
@@ -313,7 +332,7 @@ class AveragePredictions(Averages):
         raise InvalidArgument("reference", reference, remedy)
 
     def differences(self, reference: Any = None, alpha: float = 0.05) -> pd.DataFrame:
-        """Differences between groups.
+        """Differences between groups as a table; `contrasts` has them as results.
 
         Parameters
         ----------
@@ -333,35 +352,64 @@ class AveragePredictions(Averages):
         InvalidArgument
             If there are no groups, or the reference is none of them.
         """
-        if len(self.groups) < 2:
-            remedy = "is one group: pass by= to predictions to compare several"
-            raise InvalidArgument("by", self.by, remedy)
-        places = range(len(self.groups))
-        if reference is None:
-            pairs = [(b, a) for a, b in combinations(places, 2)]
-        else:
-            first = self._place(reference)
-            pairs = [(b, first) for b in places if b != first]
-        k = len(self.law.shown)
-        R = np.zeros((len(pairs), len(self.groups)))
-        for row, (b, a) in enumerate(pairs):
-            R[row, b], R[row, a] = 1.0, -1.0
-        gaps = self.found.times(np.kron(R, np.eye(k)))
-        se = np.sqrt(np.maximum(np.diagonal(gaps.covariance(self.law.covariance)), 0.0))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            z = gaps.value / se
-        half = self.law.quantile(alpha) * se
-        ends = gaps.value - half, gaps.value + half
-        table = np.column_stack([gaps.value, se, z, t_pvalues(z, self.law.df), *ends])
-        labels = [f"{self.groups[b]} - {self.groups[a]}" for b, a in pairs]
-        columns = ["difference", "se", "z", "p_value", "lower", "upper"]
-        return pd.DataFrame(table, index=self._index(labels), columns=columns)
+        return self.contrasts(reference).summary_frame(alpha)
 
-    def summary(
-        self, alpha: float | None = None, max_rows: int = 40, details: bool = False
-    ) -> Summary:
-        """The averages as text, `as_html()` or `as_latex()`; by default of the level asked for."""
-        return super().summary(self.alpha if alpha is None else alpha, max_rows, details)
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AveragePredictions(GroupedAverages):
+    """Average predictions of the true answers, with intervals by the delta method.
+
+    Attributes
+    ----------
+    groups : list
+        Labels of the groups, tuples of several covariates; one, "all", where there are none.
+    by : str
+        What the groups are of; "" where there are none.
+    kind : {"within", "adjusted", "rows"}
+    frame : DataFrame
+        "mean", "se", "lower" and "upper", a row for each group and, of several categories, for
+        each category.
+    """
+
+    _format: ClassVar[str] = "ldpstats-average-predictions"
+    _version: ClassVar[int] = 1
+    _comparisons = ("difference", "ratio", "odds_ratio", "lift")
+    _null = None
+
+    def __repr__(self) -> str:
+        words = "each row" if self.kind == "rows" else "average over the respondents"
+        if self.by and self.kind != "rows":
+            how = "by group" if self.kind == "within" else "all respondents set to each value"
+            words = f"average {how} ({self.by})"
+        return f"{self.law.subject}, {words}\n{self.frame}"
+
+    @property
+    def means(self) -> Array:
+        """The averages, shape (groups, categories)."""
+        return self.found.value.reshape(len(self.groups), -1)
+
+    @property
+    def cov(self) -> Array:
+        """Their covariance, groups after one another."""
+        return self._estimated[1]
+
+    @property
+    def pvalues(self) -> Any:
+        """nan: that an average is zero is no hypothesis of interest; see `contrasts`."""
+        return self._shaped(np.full(len(self.index), np.nan), "pvalues")
+
+    def _bounds(self, alpha: float) -> Array:
+        if self.draws is not None:
+            return _quantiles(self.draws, alpha)
+        return np.column_stack(self.law.intervals(self.found.value, self.bse.to_numpy(), alpha))
+
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """The averages with standard errors and intervals of another level.
+
+        Intervals are made on the logit scale for probabilities, on the log scale for rates.
+        """
+        frame = self._tidy(level(alpha))[["estimate", "std_error", "lower", "upper"]]
+        return frame.set_axis(["mean", "se", "lower", "upper"], axis=1)
 
     def _heading(self) -> Heading:
         name = f"Average predictions of {one_line(self._subject, LONGEST_LABEL)}"
@@ -372,123 +420,341 @@ class AveragePredictions(Averages):
         return [*heads[:2], *heads[4:]], [[*row[:2], *row[4:]] for row in cells], words
 
     def _interval_notes(self, *of: Any) -> list[str]:
+        (note,) = super()._interval_notes(*of)
         others = "covariates" if self.kind == "within" else "other covariates"
-        note = (
-            f"Averages over the respondents and their weights, whose {others} are as in the sample"
+        return [note.replace("weights;", f"weights, whose {others} are as in the sample;")]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Effects(GroupedAverages):
+    """Effects of covariates on the true answers: comparisons, slopes, and contrasts of groups.
+
+    Attributes
+    ----------
+    measure : str
+        "difference", "ratio", "odds_ratio" or "lift"; of slopes "dydx", "eyex", "dyex" or "eydx".
+    terms : tuple of str
+        What is compared, such as "age: +10" or "city: b - a".
+    groups : list
+        Labels of the groups, tuples of several covariates; one, "all", where there are none.
+    by : str
+        What the groups are of; "" where there are none.
+    kind : {"within", "adjusted", "rows"}
+        Whether averages are over the groups, at chosen values, or of the rows of `newdata`.
+    frame : DataFrame
+        The `measure`, "se", "z", "p_value", "lower" and "upper", a row for each group, term and, of
+        several categories, category.
+    """
+
+    _format: ClassVar[str] = "ldpstats-effects"
+    _version: ClassVar[int] = 1
+
+    def __repr__(self) -> str:
+        return str(self.summary())
+
+    def _natural(self) -> tuple[Average, Array | None]:
+        _, _, shown, slope = _SCALES[self.measure]
+        value = self.found.value
+        draws = None if self.draws is None else shown(self.draws)
+        return self.found.mapped(shown(value), slope(value)), draws
+
+    @property
+    def _estimated(self) -> tuple[Array, Array]:
+        natural, _ = self._natural()
+        return natural.value, natural.covariance(self.law.covariance)
+
+    @property
+    def tvalues(self) -> Any:
+        """Estimates over their standard errors, of ratios on the log scale."""
+        variance = np.diagonal(self.found.covariance(self.law.covariance))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = self.found.value / np.sqrt(np.maximum(variance, 0.0))
+        return self._shaped(np.where(np.isfinite(z), z, np.nan), "tvalues")
+
+    def _bounds(self, alpha: float) -> Array:
+        shown = _SCALES[self.measure][2]
+        if self.draws is not None:
+            return np.asarray(shown(_quantiles(self.draws, alpha)))
+        V = self.found.covariance(self.law.covariance)
+        half = self.law.quantile(alpha) * np.sqrt(np.maximum(np.diagonal(V), 0.0))
+        value = self.found.value
+        return np.asarray(shown(np.column_stack([value - half, value + half])))
+
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """The effects as a table, with intervals of another level."""
+        columns = ["estimate", "std_error", "t", "p_value", "lower", "upper"]
+        heads = [self.measure, "se", "z", "p_value", "lower", "upper"]
+        return self._tidy(level(alpha))[columns].set_axis(heads, axis=1)
+
+    @property
+    def _head(self) -> str:  # type: ignore[override]
+        return _NAMES.get(self.measure, self.measure.replace("_", " "))
+
+    @property
+    def _unit(self) -> str:
+        return self._head
+
+    @property
+    def _null(self) -> float:  # type: ignore[override]
+        return 1.0 if self.measure in ("ratio", "odds_ratio") else 0.0
+
+    def _heading(self) -> Heading:
+        name = f"Effects on {one_line(self._subject, LONGEST_LABEL)}"
+        left = [("Effects:", self._head)]
+        if len(self.terms) == 1:
+            left.append(("Of:", one_line(self.terms[0], LONGEST_LABEL)))
+        return name, left, [("Groups:", self.by or "none")]
+
+    def _interval_notes(self, *of: Any) -> list[str]:
+        (note,) = super()._interval_notes(*of)
+        if self.measure in ("ratio", "odds_ratio", "lift"):
+            what = {"odds_ratio": "Odds ratios are of", "ratio": "Ratios are of"}
+            words = what.get(self.measure, "Lifts, ratios less one, are of")
+            note += f" {words} averages; tests and intervals are made on the log scale."
+        if self.law.questions:
+            note += " Averages over private predictors use their estimated law."
+        return [note]
+
+
+def _quantiles(draws: Array, alpha: float) -> Array:
+    """Equal-tailed intervals of draws, (R, m) -> (m, 2)."""
+    return np.asarray(np.quantile(draws, [level(alpha) / 2.0, 1.0 - alpha / 2.0], axis=0).T)
+
+
+def _same(value: Array) -> Array:
+    return value
+
+
+_ONE = np.ones_like
+# the scale on which two means are compared, its derivative, what is shown and its derivative
+_PLAIN = (_same, _ONE, _same, _ONE)
+_SCALES: dict[str, Any] = {
+    **dict.fromkeys(("difference", *_NAMES), _PLAIN),
+    "ratio": (np.log, np.reciprocal, np.exp, np.exp),
+    "lift": (np.log, np.reciprocal, np.expm1, np.exp),
+    "odds_ratio": (lambda p: np.log(p / (1 - p)), lambda p: 1 / (p * (1 - p)), np.exp, np.exp),
+}
+_SIGNS = {"difference": "-", "ratio": "/", "odds_ratio": "/", "lift": "/"}
+
+
+def _scaled(mean: Average, comparison: str) -> Average:
+    """An average on the scale of a comparison."""
+    scale, slope, *_ = _SCALES[comparison]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = mean.mapped(scale(mean.value), slope(mean.value))
+    if not np.isfinite(found.value).all():
+        raise NotAvailable(
+            f"comparison={comparison!r} needs averages above zero, and one is "
+            f"{mean.value.min():.4g}: use 'difference'"
         )
-        if self.kind == "rows":
-            note = "Predictions for the rows of exog"
-        return [f"{note}; standard errors by the delta method."]
-
-    def _index(self, groups: Sequence[Any]) -> pd.Index[Any]:
-        """Labels of the rows."""
-        labels, name = self.law.labels, self.by or None
-        index: pd.Index[Any]
-        if labels is None:
-            index = pd.Index(groups, name=name, tupleize_cols=False)
-            return index
-        if not self.by:
-            index = pd.Index(labels, name=self.law.data.response_name)
-            return index
-        pairs = [(group, label) for group in groups for label in labels]
-        return pd.MultiIndex.from_tuples(pairs, names=[name, self.law.data.response_name])
+    return found
 
 
-def average_predictions(
-    law: FittedLaw, by: Any, alpha: Any, kind: Any, at: Any = None, exog: Any = None
-) -> AveragePredictions:
-    """Average predictions; see `RegressionResults.predictions`."""
-    law.quantile(alpha)
-    kind = one_of("kind", kind, ("within", "adjusted"))
-    law.refuse_incomplete("predictions")
-    if exog is not None:
-        if by is not None or at is not None:
-            raise InvalidArgument("exog", type(exog).__name__, "goes without by= and at=")
-        return _row_predictions(law, exog, alpha)
-    if at is not None:
+# -- what is averaged --------------------------------------------------------------------------
+
+Made = TypeVar("Made", bound="GroupedAverages")
+Side = tuple[Points, Sequence[Array] | None]  # rows, and directions in which they move
+Sides = Callable[[dict[str, Any]], list[Side]]
+Group = tuple[Mask | None, list[int] | None]  # rows, and configurations of private predictors
+
+
+def _averaged(law: FittedLaw, side: Side, group: Group, theta: Array, of: Function) -> Average:
+    """The average in a group, of the means that are shown."""
+    (points, along), (inside, chosen) = side, group
+    if inside is not None:
+        rows = np.flatnonzero(inside & (points.weights > 0.0))
+        weights = points.weights[rows]
+        points = points.take(rows, weights / weights.sum())
+        along = None if along is None else [one[rows] for one in along]
+    found = average(points, theta, of, chosen, along)
+    if chosen is not None:
+        found = found / average(points, theta, ones, chosen)
+    return found[law.shown]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is asked of averages: of which rows, in which groups and set to which values.
+
+    `thetas` are the estimated parameters and, for intervals by simulation, others drawn from their
+    law.
+    """
+
+    rows: Rows
+    names: tuple[str, ...]
+    labels: list[tuple[Any, ...]]
+    groups: list[Group]
+    settings: list[dict[str, Any]]
+    kind: str
+    alpha: float
+    thetas: list[Array]
+
+    @classmethod
+    def of(
+        cls,
+        law: FittedLaw,
+        by: Any,
+        at: Any,
+        newdata: Any,
+        alpha: Any,
+        rng: Any = None,
+        draws: Any = None,
+    ) -> Question:
+        """Read the arguments that predictions, comparisons and slopes share."""
+        law.quantile(alpha)
+        law.refuse_incomplete("predictions")
+        rows = Rows.of(law, newdata)
+        settings = [{}] if at is None else _settings(rows, at)
+        kind = "within" if at is None else "adjusted"
+        names: tuple[str, ...] = ()
+        labels: list[tuple[Any, ...]] = [()]
+        groups: list[Group] = [(None, None)]
         if by is not None:
-            raise InvalidArgument("at", at, "goes without by=, which takes groups as they are")
-        by, chosen = _values_of(law, at)
-        kind = "adjusted"
-    of, points = means(law.data.outcome), law.distinct
+            names, labels, groups = _groups(rows, by)
+        elif newdata is not None and at is None:
+            kind, names = "rows", (str(rows.index.name or ""),)
+            labels = [(label,) for label in rows.index]
+            if len(labels) > _MOST_ROWS:
+                remedy = f"has more than {_MOST_ROWS:,} rows: pass by=, or see get_prediction"
+                raise InvalidArgument("newdata", f"{len(labels):,} rows", remedy)
+            groups = [(own, None) for own in np.eye(len(labels), dtype=bool)]
+        for name in names:
+            if name in settings[0]:
+                raise InvalidArgument("by", name, "is set by at=: take it from one of them")
+        if len(groups) * len(settings) > _MOST_ROWS:
+            much = f"{len(groups) * len(settings):,} groups and values"
+            raise InvalidArgument("at", much, f"are more than {_MOST_ROWS:,}: use fewer")
+        thetas = [law.theta, *_drawn(law, rng, draws)]
+        return cls(rows, names, labels, groups, settings, kind, float(alpha), thetas)
 
-    def mean(rows: Points) -> Average:
-        return average(rows, law.theta, of)
+    def predictions(self, typical: bool = False) -> AveragePredictions:
+        """Average predictions, or those at the means of the covariates."""
 
-    groups: list[Any]
-    name, codes = "", None
-    if by is None:
-        groups, parts = ["all"], [mean(points)]
-    elif at is not None:
-        groups, name = chosen, by
-    elif isinstance(by, str) and by in law.questions:
-        groups, name = law.answers(by), by
-    else:
-        groups, name, codes = _groups(law, by)
-        if kind == "adjusted" and not isinstance(by, str):
-            remedy = "'adjusted' sets all respondents to each group: pass by= the name of a "
-            raise InvalidArgument("kind", kind, f"{remedy}covariate, not labels")
-    if by is not None and kind == "adjusted":
-        parts = [mean(law.at_value(name, value)) for value in groups]
-    elif codes is not None:
-        parts, whole = [], law.respondents
-        for g in range(len(groups)):
-            inside = codes == g
-            weights = np.bincount(whole.place[inside], whole.weights[inside], points.n)
-            there = weights > 0.0
-            rows = points.take(there)
-            parts.append(mean(replace(rows, weights=weights[there] / weights.sum())))
-    elif by is not None:
-        parts = []
-        for answer in groups:
-            some = law.configurations_with(by, answer)
-            share = average(points, law.theta, ones, some)
-            parts.append(average(points, law.theta, of, some) / share)
-    return AveragePredictions(groups, name, kind, float(alpha), law, law.stacked(parts))
+        def predicted(values: dict[str, Any]) -> list[Side]:
+            points = self.rows.at(values)
+            return [(typical_row(points, "mean") if typical else points, None)]
+
+        of = means(self.rows.law.data.outcome)
+        return self.answer(AveragePredictions, [predicted], (), "mean", of)
+
+    def answer(
+        self,
+        made: type[Made],
+        sides: Sequence[Sides],
+        terms: Sequence[str],
+        measure: str,
+        of: Function,
+    ) -> Made:
+        """Averages of the sides of each term; where a term has two, compared by the measure."""
+        law = self.rows.law
+        found: dict[tuple[int, int, int], list[Average]] = {}
+        for s, values in enumerate(self.settings):
+            for t, term in enumerate(sides):
+                both = term(values)
+                for g, group in enumerate(self.groups):
+                    each = []
+                    for theta in self.thetas:
+                        one, *other = (_averaged(law, side, group, theta, of) for side in both)
+                        if other:
+                            one = _scaled(one, measure) - _scaled(other[0], measure)
+                        each.append(one)
+                    found[g, s, t] = each
+        parts = [found[key] for key in sorted(found)]
+        labels: list[Any] = [
+            (*label, *values.values()) for label in self.labels for values in self.settings
+        ]
+        names = (*self.names, *self.settings[0])
+        if len(names) < 2:
+            labels = [label[0] for label in labels] if names else ["all"]
+        draws = None
+        if len(self.thetas) > 1:
+            draws = np.hstack([[one.value for one in each[1:]] for each in parts])
+        estimate = Average.stacked([each[0] for each in parts])
+        how = self.kind, measure, self.alpha, law, estimate, draws
+        return made(labels, names, tuple(terms), *how)
 
 
-def _row_predictions(law: FittedLaw, exog: Any, alpha: Any) -> AveragePredictions:
-    """Predictions for the rows of a table, each a group of its own."""
-    points, whole, index = new_rows(law, exog)
-    if not 0 < whole.size <= _MOST_ROWS or not whole.all():
-        remedy = (
-            f"must have 1 to {_MOST_ROWS:,} rows, none with a missing value: see get_prediction"
+def _drawn(law: FittedLaw, rng: Any, draws: Any) -> list[Array]:
+    """Parameters from the normal or t law about the estimate; none without a generator."""
+    if rng is None:
+        return []
+    if not isinstance(rng, np.random.Generator):
+        remedy = "must be a numpy Generator, such as numpy.random.default_rng(1)"
+        raise InvalidArgument("rng", type(rng).__name__, remedy)
+    draws = replicates("draws", draws, 100)
+    V, size = law.covariance, law.theta.size
+    if not np.isfinite(V).all():
+        raise NotAvailable(
+            "rng: an estimate is at infinity or on a bound, and has no law to draw from: leave rng "
+            "out, or fit with penalty='jeffreys'"
         )
-        raise InvalidArgument("exog", f"{whole.size:,} rows", remedy)
-    of = means(law.data.outcome)
-    rows = (replace(points.take([i]), weights=np.ones(1)) for i in range(points.n))
-    parts = [average(row, law.theta, of) for row in rows]
-    by = "" if law.labels is None else str(index.name or "row")
-    return AveragePredictions(index.tolist(), by, "rows", float(alpha), law, law.stacked(parts))
+    spread, axes = np.linalg.eigh(V)
+    root = axes * np.sqrt(np.maximum(spread, 0.0))
+    z = rng.normal(size=(draws, size)) @ root.T
+    if law.df is not None and np.isfinite(law.df):
+        z /= np.sqrt(rng.chisquare(law.df, size=(draws, 1)) / law.df)
+    return list(law.theta + z)
 
 
-def _values_of(law: FittedLaw, at: Any) -> tuple[str, list[Any]]:
-    """The covariate or private predictor of `at`, and the values that all are set to."""
-    remedy = 'must be one covariate with its values, such as {"age": [20, 40, 60]}'
-    if not isinstance(at, Mapping) or len(at) != 1 or not isinstance(next(iter(at)), str):
+def _settings(rows: Rows, at: Any) -> list[dict[str, Any]]:
+    """All combinations of the values of `at`."""
+    remedy = 'must be covariates with their values, such as {"age": [20, 40], "sex": ["f", "m"]}'
+    if not isinstance(at, Mapping) or not at:
         raise InvalidArgument("at", at, remedy)
-    ((name, wanted),) = at.items()
-    where = f"at[{name!r}]"
-    column = None if name in law.questions else covariate(law, name, "at")
+    chosen = {rows.known("at", name): wanted for name, wanted in at.items()}
+    each = [_values_of(rows, f"at[{name!r}]", name, wanted) for name, wanted in chosen.items()]
+    return [dict(zip(chosen, values, strict=True)) for values in product(*each)]
+
+
+def _values_of(rows: Rows, where: str, name: str, wanted: Any) -> list[Any]:
+    """Values that a covariate is set to: numbers, or some of its levels."""
     values = as_series(where, [wanted] if np.ndim(wanted) == 0 else wanted).tolist()
     if not 0 < len(values) <= _MOST_GROUPS or len(set(map(str, values))) < len(values):
         raise InvalidArgument(where, wanted, f"must be 1 to {_MOST_GROUPS} different values")
-    if column is not None and pd.api.types.is_numeric_dtype(column.dtype):
+    if not rows.is_private(name) and rows.is_number(name, "at"):
         if not np.isfinite(numbers(where, values, "must be finite numbers")).all():
             raise InvalidArgument(where, wanted, "must be finite numbers")
-        return name, values
-    known = law.answers(name) if column is None else list(pd.unique(column.dropna()))
+        return values
+    known = rows.levels(name, "at")
     if unknown := [value for value in values if value not in known]:
         raise InvalidArgument(where, unknown[0], f"is none of its values, which are {known[:10]}")
-    return name, values
+    return values
 
 
-def _groups(law: FittedLaw, by: Any) -> tuple[list[Any], str, Array]:
-    """Labels of the groups, their name, and the group of each respondent."""
-    data, n, formula = law.data, law.data.n, law.data.formula
+def _groups(rows: Rows, by: Any) -> tuple[tuple[str, ...], list[tuple[Any, ...]], list[Group]]:
+    """Names and labels of groups, and who is in them; of several covariates all combinations."""
+    several = isinstance(by, list | tuple) and 0 < len(by) < rows.points.n
+    if not several or not all(isinstance(name, str) for name in by):
+        name, labels, groups = _one_grouping(rows, by)
+        return (name,), [(label,) for label in labels], groups
+    law = rows.law
+    each = [_one_grouping(rows, name) for name in by]
+    if len(by) != len({name for name, *_ in each}):
+        raise InvalidArgument("by", by, "names a covariate twice")
+    labels, groups = [], list[Group]()
+    for places in product(*(range(len(labels)) for _, labels, _ in each)):
+        inside, chosen = np.ones(rows.points.n, dtype=bool), list(range(len(law.data.designs)))
+        for (_, _, one), place in zip(each, places, strict=True):
+            rows_of, some = one[place]
+            inside &= True if rows_of is None else rows_of
+            chosen = chosen if some is None else [c for c in chosen if c in some]
+        if (inside & (rows.points.weights > 0.0)).any():
+            label = (one[place] for (_, one, _), place in zip(each, places, strict=True))
+            labels.append(tuple(label))
+            private = any(some is not None for _, _, own in each for _, some in own)
+            groups.append((inside, chosen if private else None))
+    return tuple(name for name, *_ in each), labels, groups
+
+
+def _one_grouping(rows: Rows, by: Any) -> tuple[str, list[Any], list[Group]]:
+    """The name of a covariate, or of labels of the rows, and the groups that it makes."""
+    law, n, formula = rows.law, rows.points.n, rows.law.data.formula
+    if isinstance(by, str) and rows.is_private(by):
+        answers = law.answers(by)
+        return by, answers, [(None, law.configurations_with(by, one)) for one in answers]
     if isinstance(by, str):
         name = str.__str__(by)
-        values = covariate(law, name)
+        values = rows.values(name)
     else:  # a label for each respondent, or for each row of the table
         values = as_series("by", pd.Series(by) if isinstance(by, pd.Categorical) else by)
         if len(values) != n and formula is not None and len(values) == formula.kept.size:
@@ -519,10 +785,155 @@ def _groups(law: FittedLaw, by: Any) -> tuple[list[Any], str, Array]:
             order = np.argsort(np.asarray(labels), kind="stable")
         except Exception:  # of several types
             order = np.arange(len(labels))
-    place = np.argsort(order)
-    if (place < 0).any() or len(codes) != data.n:
-        raise InvalidArgument("by", name, f"must have a label for each of {data.n} respondents")
-    return [labels[g] for g in order], name, place[codes]
+    return name, [labels[g] for g in order], [(codes == g, None) for g in order]
+
+
+# -- predictions, comparisons and slopes -------------------------------------------------------
+
+
+def average_predictions(
+    law: FittedLaw,
+    by: Any,
+    alpha: Any,
+    kind: Any,
+    at: Any = None,
+    newdata: Any = None,
+    rng: Any = None,
+    draws: Any = 1000,
+) -> AveragePredictions:
+    """Average predictions; see `RegressionResults.predictions`."""
+    kind = one_of("kind", kind, ("within", "adjusted"))
+    question = Question.of(law, by, at, newdata, alpha, rng, draws)
+    if kind == "adjusted" and by is not None:
+        if not all(isinstance(name, str) for name in ([by] if isinstance(by, str) else by)):
+            remedy = "'adjusted' sets all respondents to each group: pass by= the name of a "
+            raise InvalidArgument("kind", kind, f"{remedy}covariate, not labels")
+        values = [dict(zip(question.names, one, strict=True)) for one in question.labels]
+        settings = [own | other for own in values for other in question.settings]
+        how: Any = {"names": (), "labels": [()], "groups": [(None, None)], "kind": "adjusted"}
+        question = replace(question, settings=settings, **how)
+    return question.predictions()
+
+
+def comparisons(
+    law: FittedLaw,
+    variables: Any,
+    by: Any,
+    at: Any,
+    newdata: Any,
+    comparison: Any,
+    pairs: Any,
+    alpha: Any,
+    rng: Any,
+    draws: Any,
+) -> Effects:
+    """Comparisons of average predictions; see `RegressionResults.comparisons`."""
+    comparison = one_of("comparison", comparison, tuple(_SIGNS))
+    pairs = boolean("pairs", pairs)
+    if comparison == "odds_ratio" and not isinstance(law.data.outcome, Categorical):
+        remedy = "is of probabilities, and the outcome is a number: use 'difference' or 'ratio'"
+        raise InvalidArgument("comparison", comparison, remedy)
+    question = Question.of(law, by, at, newdata, alpha, rng, draws)
+    rows, sign, terms, sides = question.rows, _SIGNS[comparison], list[str](), list[Sides]()
+
+    def compare(name: str, high: Any, low: Any) -> None:
+        if name in question.settings[0]:
+            raise InvalidArgument("at", name, "is set to values, and compared: leave it out of at")
+        terms.append(f"{name}: {high} {sign} {low}")
+        sides.append(lambda values: [(rows.at(values | {name: v}), None) for v in (high, low)])
+
+    def move(name: str, step: float) -> None:
+        terms.append(f"{name}: {step:+g}")
+        ways = (name, step), None
+        sides.append(lambda values: [(rows.at(values, way), None) for way in ways])
+
+    for name, asked in _variables(rows, variables).items():
+        where = f"variables[{name!r}]"
+        two = isinstance(asked, list | tuple)
+        if two:
+            low, *others = _values_of(rows, where, name, list(asked))
+            if len(others) != 1:
+                raise InvalidArgument(where, asked, "must be two values, the lower first")
+            compare(name, others[0], low)
+            continue
+        levels = [] if rows.is_number(name) and asked is not None else rows.levels(name)
+        if rows.is_number(name) and set(levels) != {0, 1}:
+            step = numbers(where, 1.0 if asked is None else asked, _STEPS)
+            if step.shape != () or not np.isfinite(step) or not step:
+                raise InvalidArgument(where, asked, _STEPS)
+            move(name, float(step))
+            continue
+        if asked is not None:
+            (first,) = _values_of(rows, where, name, asked)
+            levels = [first, *(one for one in levels if one != first)]
+        if len(levels) > _MOST_GROUPS:
+            remedy = f"has {len(levels):,} levels, {_MOST_GROUPS} at most: compare two of them, as "
+            raise InvalidArgument("variables", name, f"{remedy}{{{name!r}: [low, high]}}")
+        for low, high in combinations(levels, 2):
+            if pairs or low == levels[0]:
+                compare(name, high, low)
+    of = means(law.data.outcome)
+    return question.answer(Effects, sides, terms, comparison, of)
+
+
+_STEPS = "must be how far the number moves, such as 10, or two values, such as [20, 40]"
+
+
+def slopes(
+    law: FittedLaw,
+    variables: Any,
+    by: Any,
+    at: Any,
+    newdata: Any,
+    slope: Any,
+    alpha: Any,
+    rng: Any,
+    draws: Any,
+) -> Effects:
+    """Average slopes; see `RegressionResults.slopes`."""
+    slope = one_of("slope", slope, tuple(_NAMES))
+    if isinstance(variables, Mapping):
+        remedy = "must be the name of a number, or several: values belong into at="
+        raise InvalidArgument("variables", variables, remedy)
+    question = Question.of(law, by, at, newdata, alpha, rng, draws)
+    rows, elastic = question.rows, slope.endswith("ex")
+    names = list(_variables(rows, variables))
+    if variables is None:
+        names = [name for name in names if rows.is_number(name)]
+        if not names:
+            raise InvalidArgument("variables", None, "the model has no number: use comparisons()")
+    for name in names:
+        if not rows.is_number(name):
+            remedy = f"has categories, and slopes are of numbers: use comparisons({name!r})"
+            raise InvalidArgument("variables", name, remedy)
+        if elastic and name in law.questions:
+            remedy = f"is by the logarithm of {name!r}, which nobody knows: use 'dydx' or 'eydx'"
+            raise InvalidArgument("slope", slope, remedy)
+    sides: list[Sides] = [partial(_moved, rows, name, elastic) for name in names]
+    of = rates(law.data.outcome, slope.startswith("ey"))
+    return question.answer(Effects, sides, names, slope, of)
+
+
+def _moved(rows: Rows, name: str, elastic: bool, values: dict[str, Any]) -> list[Side]:
+    """Rows that move along a covariate."""
+    return [rows.toward(name, values, elastic)]
+
+
+def _variables(rows: Rows, variables: Any) -> dict[str, Any]:
+    """The variables whose effects are asked for, and what is asked of each; all by default."""
+    if variables is None:
+        return dict.fromkeys(rows.covariates)
+    if isinstance(variables, Mapping):
+        named = dict(variables)
+    else:
+        remedy = 'must be the name of a covariate, a list of names, or values, as in {"age": 10}'
+        names = (
+            [variables] if isinstance(variables, str) else listed("variables", variables, remedy)
+        )
+        named = dict.fromkeys(name if isinstance(name, str) else str(name) for name in names)
+    if not named:
+        raise InvalidArgument("variables", variables, "are none: name a covariate")
+    return {rows.known("variables", name): asked for name, asked in named.items()}
 
 
 # -- marginal effects --------------------------------------------------------------------------
@@ -655,14 +1066,16 @@ def margins_of(
     if atexog is None:
         points = law.distinct if at == "overall" else law.rows
     elif isinstance(atexog, Mapping):
-        points = with_values(law, law.rows, atexog)
+        points = _with_values(law, law.rows, atexog)
     else:
         points = _given_rows(law, atexog)
     if at not in ("overall", "all"):
         points = typical_row(points, at)
-    # columns that have effects
-    X = law.data.designs[0]
-    kinds = {}
+    _refuse_shared(law)
+    # what each effect is of: rows that move in some directions, or that are compared, by a number
+    X, of_means = law.data.designs[0], means(law.data.outcome, method.startswith("ey"))
+    names: list[str] = []
+    effects: list[tuple[Function, list[Side], float]] = []
     for j, name in enumerate(law.data.names):
         if law.constant[j] or (law.private[j] and name not in law.questions):
             continue
@@ -672,17 +1085,92 @@ def margins_of(
         low, high = column.min(), column.max()
         whole = bool((column == np.floor(column)).all())
         is_dummy = whole and low == 0.0 and high == 1.0
-        kinds[j] = "slope"
+        names.append(name)
         if dummy and is_dummy:
-            kinds[j] = "dummy"
+            ends = (_with_column(points, j, value) for value in (1.0, 0.0))
+            effects.append((of_means, [(one, None) for one in ends], 1.0))
         elif count and whole and low >= 0.0 and not is_dummy:
-            kinds[j] = "count"
-    names = [law.data.names[j] for j in kinds] + [name for name, *_ in factors]
+            ends = (_with_column(points, j, by, added=True) for by in (1.0, -1.0))
+            effects.append((of_means, [(one, None) for one in ends], 2.0))
+        else:
+            along = [np.zeros_like(design.X) for design in points.designs]
+            for direction, design in zip(along, points.designs, strict=True):
+                direction[:, j] = design.X[:, j] if method.endswith("ex") else 1.0
+            effects.append((rates(points.outcome, method.startswith("ey")), [(points, along)], 1.0))
+    for name, question, answer, reference in factors:
+        names.append(name)
+        both = (law.answered(points, question, one) for one in (answer, reference))
+        effects.append((of_means, [(one, None) for one in both], 1.0))
     if at == "all":
-        each = _each_effect(law, points, kinds, factors, method)
+        rows = []
+        for of, sides, divisor in effects:
+            row, *less = (of_rows(side, law.theta, of, along) for side, along in sides)
+            rows.append((row - sum(less))[:, law.shown] / divisor)
+        each = np.stack(rows, axis=1)
+        each = each[:, :, 0] if len(law.shown) == 1 else each
         return MarginalEffects(each, names, at, method, law, None)
-    effects = _average_effect(law, points, kinds, factors, method)
-    return MarginalEffects(_by_category(effects.value, law), names, at, method, law, effects)
+    parts = []
+    for of, sides, divisor in effects:
+        one, *other = (average(side, law.theta, of, along=along) for side, along in sides)
+        gap = one - other[0] if other else one
+        parts.append(gap.times(np.eye(len(gap.value))[law.shown] / divisor))
+    places = np.arange(len(names) * len(law.shown)).reshape(len(names), -1).T.ravel()
+    found = Average.stacked(parts)[places]  # those on the first category first
+    return MarginalEffects(_by_category(found.value, law), names, at, method, law, found)
+
+
+def _refuse_shared(law: FittedLaw) -> None:
+    """Refuse effects of single columns where a covariate is in several, as a polynomial's is."""
+    formula = law.data.formula
+    if formula is None:
+        return
+    known, terms, seen = {*formula.columns, *law.questions}, formula.formula.terms, set[str]()
+    for term in terms:
+        words = names_of((term,)).union(*(factor.functions for factor in term))
+        names = words & known
+        mixed = names if len(names) > 1 or words & _SEVERAL else names & seen
+        seen |= names
+        if mixed:
+            name = min(mixed)
+            of = [":".join(f.code for f in one) for one in terms if name in names_of((one,))]
+            raise NotAvailable(
+                f"get_margeff moves each column of the design alone, and {name!r} has several or "
+                f"shares one, {', '.join(of)}: use slopes({name!r}) or comparisons({name!r}), "
+                "which move the covariate itself"
+            )
+
+
+def _with_values(law: FittedLaw, points: Points, atexog: Mapping[Any, Any]) -> Points:
+    """Rows with other values in some public columns, by name or place."""
+    names = list(law.data.names)
+    for key, value in atexog.items():
+        if isinstance(key, str) and key in names:
+            j = names.index(key)
+        elif isinstance(key, int | np.integer) and 0 <= key < len(names):
+            j = int(key)
+        else:
+            remedy = f"must be the name or the place of a covariate: {', '.join(names[:8])}"
+            raise InvalidArgument("atexog", key, remedy)
+        name = f"atexog[{key!r}]"
+        if law.private[j]:
+            remedy = "changes with a private predictor: predict(exog) has its values as columns"
+            raise InvalidArgument("atexog", key, remedy)
+        column = numbers(name, value, f"must be a number, or one for each of {points.n} rows")
+        if column.shape not in ((), (points.n,)) or not np.isfinite(column).all():
+            remedy = f"must be a finite number, or one for each of the {points.n} rows"
+            raise InvalidArgument(name, value, remedy)
+        points = _with_column(points, j, column)
+    return points
+
+
+def _with_column(points: Points, j: int, value: Any, added: bool = False) -> Points:
+    """The rows with another value in a column of all configurations, or moved by it."""
+    designs = []
+    for design in points.designs:
+        X = design.X.copy()
+        X[:, j] = X[:, j] + value if added else value
+        designs.append(replace(design, X=X))
+    return replace(points, designs=tuple(designs))
 
 
 def _given_rows(law: FittedLaw, atexog: Any) -> Points:
@@ -699,59 +1187,3 @@ def _given_rows(law: FittedLaw, atexog: Any) -> Points:
     return law.points(
         [X], None, rows.designs[0].offset if same else None, rows.weights if same else None
     )
-
-
-def _steps(
-    law: FittedLaw, points: Points, kinds: Mapping[int, str], factors: Sequence[Any]
-) -> list[tuple[int, Points, Points, float]]:
-    """Place, the two kinds of rows and the divisor of each effect that is a difference."""
-    steps = []
-    for place, (j, kind) in enumerate(kinds.items()):
-        if kind == "dummy":
-            steps.append((place, with_column(points, j, 1.0), with_column(points, j, 0.0), 1.0))
-        elif kind == "count":
-            up, down = (with_column(points, j, by, added=True) for by in (1.0, -1.0))
-            steps.append((place, up, down, 2.0))
-    for place, (_, question, answer, reference) in enumerate(factors, start=len(kinds)):
-        there = law.answered(points, question, answer)
-        steps.append((place, there, law.answered(points, question, reference), 1.0))
-    return steps
-
-
-def _average_effect(
-    law: FittedLaw, points: Points, kinds: Mapping[int, str], factors: Sequence[Any], method: str
-) -> Average:
-    """Average effects, those on the first category that is shown first."""
-    k, m = len(law.shown), len(kinds) + len(factors)
-    value, gradient = np.zeros((k, m)), np.zeros((k, m, law.theta.size))
-    slopes = [(i, j) for i, (j, kind) in enumerate(kinds.items()) if kind == "slope"]
-    derivatives = marginal_effects(points, law.theta, [j for _, j in slopes], method)
-    if slopes:
-        places, shape = [i for i, _ in slopes], (-1, len(slopes))
-        value[:, places] = derivatives.value.reshape(shape)[law.shown]
-        gradient[:, places] = derivatives.gradient.reshape(*shape, law.theta.size)[law.shown]
-    of = means(points.outcome, method.startswith("ey"))
-    for place, up, down, divisor in _steps(law, points, kinds, factors):
-        gap = average(up, law.theta, of) - average(down, law.theta, of)
-        value[:, place] = gap.value[law.shown] / divisor
-        gradient[:, place] = gap.gradient[law.shown] / divisor
-    return Average(value.ravel(), gradient.reshape(k * m, law.theta.size))
-
-
-def _each_effect(
-    law: FittedLaw, points: Points, kinds: Mapping[int, str], factors: Sequence[Any], method: str
-) -> Array:
-    """Effects in each row, (n, m), or (n, m, k) for several categories."""
-    k, m = len(law.shown), len(kinds) + len(factors)
-    value = np.zeros((points.n, k, m))
-    slopes = [(i, j) for i, (j, kind) in enumerate(kinds.items()) if kind == "slope"]
-    if slopes:
-        derivatives = effects_of_rows(points, law.theta, [j for _, j in slopes], method)
-        value[:, :, [i for i, _ in slopes]] = derivatives[:, law.shown]
-    beta, of = law.theta[: points.n_outcome], means(points.outcome, method.startswith("ey"))
-    chances = points.law(law.theta)
-    for place, up, down, divisor in _steps(law, points, kinds, factors):
-        for c, (one, other) in enumerate(zip(up.designs, down.designs, strict=True)):
-            gap = of(one.eta(beta))[0] - of(other.eta(beta))[0]
-            value[:, :, place] += chances[:, c, None] * gap[:, law.shown] / divisor
-    return np.asarray(value[:, 0] if k == 1 else value.transpose(0, 2, 1))

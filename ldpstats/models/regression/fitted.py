@@ -9,7 +9,9 @@ in the groups of Hosmer and Lemeshow.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -44,23 +46,26 @@ from ldpstats.likelihood.regression import (
     alike,
     predictors_of,
 )
-from ldpstats.models.regression.formulas import Design, combinations_of
+from ldpstats.models.regression.formulas import Design, as_frame, columns_of, combinations_of
 from ldpstats.models.regression.hypotheses import t_quantile
 from ldpstats.models.regression.structure import (
     Assembled,
     RegressionData,
     has_listed_reports,
+    new_covariates,
     outcome_of,
     sandwich_meat,
 )
 
 Codes = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 Devices = tuple[Sequence[Array], Sequence[Array]]  # channels, (k, l), and derivatives, (m, k, l)
 
 _WORDS = ("name", "mechanism", "method", "penalty", "cov_type")  # facts that are text
 NUMBERS = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}
 _PER_CELL = 5.0  # reports in a cell, at least on average of the rarest
 _PER_SUM = 20.0  # respondents for each sum whose covariance is estimated
+_STEP = 1e-6  # of slopes, of the range of a number
 _MOST_CHANNELS = 3  # whose reports have cells of their own
 
 
@@ -95,8 +100,8 @@ class FittedLaw:
         """The likelihood over distinct rows; refused where there are none."""
         if self.assembled is None:
             raise NotAvailable(
-                "a document has no respondents to average over: pass exog=, rows to predict for, "
-                "or fit the model to the reports again"
+                "a document has no respondents to average over: pass newdata=, rows to predict "
+                "for, or fit the model to the reports again"
             )
         return self.assembled
 
@@ -217,6 +222,14 @@ class FittedLaw:
     # -- covariates ----------------------------------------------------------------------------
 
     @cached_property
+    def table(self) -> pd.DataFrame:
+        """The public columns of the respondents; of a model without a formula their covariates."""
+        if self.data.formula is not None:
+            public: pd.DataFrame = self.data.formula.public
+            return public
+        return pd.DataFrame(self.data.designs[0], columns=list(self.data.names))
+
+    @cached_property
     def constant(self) -> npt.NDArray[np.bool_]:
         """Which covariates are the same for all."""
         designs = self.data.designs
@@ -257,12 +270,6 @@ class FittedLaw:
             for labels in map(tuple, self.data.configurations)
         ]
         return replace(points, designs=tuple(points.designs[c] for c in changed))
-
-    def at_value(self, name: str, value: Any) -> Points:
-        """All respondents with one value of a private predictor or a public covariate."""
-        if name in self.questions:
-            return self.answered(self.distinct, name, value)
-        return set_to(self, name, value)
 
     # -- outcome -------------------------------------------------------------------------------
 
@@ -324,77 +331,233 @@ def facts_from_json(document: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v if k in _WORDS else NUMBERS.get(v, v) for k, v in document.items()}
 
 
-# -- rows with other values --------------------------------------------------------------------
+# -- rows that predictions are for -------------------------------------------------------------
 
 
-def with_values(law: FittedLaw, points: Points, atexog: Mapping[Any, Any]) -> Points:
-    """Rows with other values in some public columns, by name or place."""
-    names = list(law.data.names)
-    for key, value in atexog.items():
-        if isinstance(key, str) and key in names:
-            j = names.index(key)
-        elif isinstance(key, int | np.integer) and 0 <= key < len(names):
-            j = int(key)
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows that predictions are for, the respondents or another table, and others made of them.
+
+    `table` has their covariates by name, `points` their design matrices and weights, which sum to
+    one.
+    """
+
+    law: FittedLaw
+    table: pd.DataFrame
+    points: Points
+    index: pd.Index[Any]
+
+    @classmethod
+    def of(cls, law: FittedLaw, newdata: Any = None) -> Rows:
+        """The rows of a table without missing values, or the respondents."""
+        if newdata is None:
+            return cls(law, law.table, law.rows, pd.RangeIndex(law.rows.n))
+        table, data = _as_table("newdata", newdata), law.data
+        points, whole, index = new_rows(law, table, None, "newdata")
+        if not whole.size or not whole.all():
+            lost = f"{int((~whole).sum()):,} of {whole.size:,} rows with a missing value"
+            raise InvalidArgument("newdata", lost, "must have a row at least, all of them whole")
+        if data.formula is None:
+            columns = list(data.names)
+            return cls(law, pd.DataFrame(points.designs[0].X, columns=columns), points, index)
+        if not isinstance(table, pd.DataFrame):
+            table = as_frame("newdata", table, columns_of("newdata", table)[1])
+        return cls(law, table, points, index)
+
+    @property
+    def covariates(self) -> list[str]:
+        """What may be set to a value: columns on the right of a formula, and private predictors."""
+        if self.law.data.formula is not None:
+            return [*self.law.data.formula.columns, *self.law.questions]
+        names = list(map(str, self.table))
+        return [name for name in names if self.values(name).nunique() > 1] or names
+
+    def known(self, argument: str, name: Any) -> str:
+        """The name of one of the covariates."""
+        covariates = self.covariates
+        if not isinstance(name, str) or name not in covariates:
+            remedy = f"is no covariate, of which there are {', '.join(map(str, covariates[:10]))}"
+            hint = did_you_mean(name, tuple(map(str, covariates)))
+            raise InvalidArgument(argument, name, remedy + hint)
+        return str.__str__(name)
+
+    def is_private(self, name: str) -> bool:
+        """Whether a covariate is a private predictor whose values the table does not have."""
+        return name in self.law.questions and name not in self.table
+
+    def values(self, name: Any, argument: str = "by") -> Any:
+        """The values of a public covariate, those of the respondents where there are any."""
+        name = str.__str__(name) if isinstance(name, str) else type(name).__name__
+        for table in (self.law.table, self.table)[argument == "by" :]:
+            if name in table.columns and len(table):
+                return table[name]
+        known = list(dict.fromkeys([*map(str, self.table.columns), *self.law.questions]))
+        remedy = f"is no covariate, of which there are {', '.join(known[:10])}"
+        remedy += did_you_mean(name, tuple(known))
+        if argument == "by":
+            remedy += "; of another column pass the values, one for each row"
+        raise InvalidArgument(argument, name, remedy)
+
+    def is_number(self, name: str, argument: str = "variables") -> bool:
+        """Whether a covariate is a number, and no category as in C(kids)."""
+        formula = self.law.data.formula
+        if name in self.law.questions:
+            (column,) = (one for one in formula.private if one.name == name)
+            return column.values is not None and column.values.dtype.kind != "b"
+        dtype = self.values(name, argument).dtype
+        if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+            return False
+        text = "" if formula is None else formula.formula.text
+        return re.search(rf"\bC\(\s*{re.escape(name)}\s*[,)]", text) is None
+
+    def levels(self, name: str, argument: str = "variables") -> list[Any]:
+        """The distinct values of a covariate, in the order of its categories or sorted."""
+        if name in self.law.questions:
+            return self.law.answers(name)
+        column = self.values(name, argument).dropna()
+        if not len(self.law.table) and self.law.data.formula is not None:
+            known: list[Any] = self.law.data.formula.levels(name)  # in a document, those of the fit
+            if known:
+                return known
+        there = list(pd.unique(column))
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            there = [one for one in column.dtype.categories if one in set(there)]
         else:
-            remedy = f"must be the name or the place of a covariate: {', '.join(names[:8])}"
-            raise InvalidArgument("atexog", key, remedy)
-        name = f"atexog[{key!r}]"
-        if law.private[j]:
-            remedy = "changes with a private predictor: predict(exog) has its values as columns"
-            raise InvalidArgument("atexog", key, remedy)
-        column = numbers(name, value, f"must be a number, or one for each of {points.n} rows")
-        if column.shape not in ((), (points.n,)) or not np.isfinite(column).all():
-            remedy = f"must be a finite number, or one for each of the {points.n} rows"
-            raise InvalidArgument(name, value, remedy)
-        points = with_column(points, j, column)
-    return points
+            with suppress(TypeError):  # of several types
+                there = sorted(there)
+        return [one.item() if isinstance(one, np.generic) else one for one in there]
+
+    def at(self, values: Mapping[str, Any], step: tuple[str, Any] | None = None) -> Points:
+        """All rows with these values of some covariates, then one number moved by a step.
+
+        The law of the private predictors stays that of the rows as they are.
+        """
+        law, points, formula = self.law, self.points, self.law.data.formula
+        public = {name: one for name, one in values.items() if not self.is_private(name)}
+        if public or step is not None:
+            columns = {name: _column(self.table[name], one) for name, one in public.items()}
+            table = self.table.assign(**columns)
+            if formula is not None:
+                try:
+                    matrices = formula.exog(table, "newdata", step)
+                except InvalidArgument as error:
+                    if error.name != "formula":
+                        raise
+                    name = step[0] if step is not None else ", ".join(public)
+                    remedy = (
+                        f"moves to where the formula has no value ({error.remedy}): a spline ends "
+                        "where the respondents' values do; choose values among theirs, or slopes()"
+                    )
+                    raise InvalidArgument("covariate", name, remedy) from None
+            else:
+                if step is not None:
+                    table[step[0]] = table[step[0]] + step[1]
+                matrices = [table.to_numpy(dtype=np.float64)]
+            designs = [replace(d, X=X) for d, X in zip(points.designs, matrices, strict=True)]
+            points = replace(points, designs=tuple(designs))
+        for name in values.keys() - public.keys():
+            points = law.answered(points, name, values[name])
+        return points
+
+    def toward(
+        self, name: str, values: Mapping[str, Any], elastic: bool
+    ) -> tuple[Points, list[Array]]:
+        """All rows with these values, and how their design matrices change with one number.
+
+        By differences, which do not leave the range of the respondents, where splines end. The
+        changes are by the number's logarithm where they are `elastic`.
+        """
+        points, x = self.at(values), np.ones(self.points.n)
+        up = down = np.full(points.n, _STEP)
+        if name not in self.law.questions:
+            own = self.table[name].to_numpy(float)
+            x = np.full(points.n, float(values[name])) if name in values else own
+            seen = self.values(name, "variables").to_numpy(float)
+            up = down = _STEP * np.full(points.n, float(np.ptp(seen)) or 1.0)
+            if len(self.law.table):
+                up = np.where((x <= seen.max()) & (x + up > seen.max()), 0.0, up)
+                down = np.where((x >= seen.min()) & (x - down < seen.min()), 0.0, down)
+        above, below = (self.at(values, (name, way)) for way in (up, -down))
+        per = (x if elastic else 1.0) / (up + down)
+        pairs = zip(above.designs, below.designs, strict=True)
+        return points, [(one.X - other.X) * per[:, None] for one, other in pairs]
 
 
-def with_column(points: Points, j: int, value: Any, added: bool = False) -> Points:
-    """The rows with another value in a column of all configurations, or moved by it."""
-    designs = []
-    for design in points.designs:
-        X = design.X.copy()
-        X[:, j] = X[:, j] + value if added else value
-        designs.append(replace(design, X=X))
-    return replace(points, designs=tuple(designs))
-
-
-def covariate(law: FittedLaw, name: Any, argument: str = "by") -> Any:
-    """The values of a public covariate."""
-    formula, data = law.data.formula, law.data
-    name = str.__str__(name) if isinstance(name, str) else type(name).__name__
-    public = None if formula is None else formula.public
-    if public is not None and name in public.columns:
-        return public[name]
-    if name in data.names and not law.private[list(data.names).index(name)]:
-        return pd.Series(data.designs[0][:, list(data.names).index(name)], name=name)
-    known = [*([] if public is None else public.columns), *law.questions]
-    known = list(map(str, known)) or list(data.names)
-    remedy = f"is no covariate, of which there are {', '.join(known[:10])}"
-    raise InvalidArgument(argument, name, remedy + did_you_mean(name, tuple(known)))
-
-
-def set_to(law: FittedLaw, name: str, value: Any) -> Points:
-    """All respondents with one value of a public covariate."""
-    formula, data = law.data.formula, law.data
-    if formula is None or formula.public is None or name not in formula.public.columns:
-        return with_column(law.distinct, list(data.names).index(name), float(value))
-    table = formula.public
-    column, dtype = pd.Series([value] * len(table), index=table.index), table[name].dtype
+def _column(own: pd.Series[Any], value: Any) -> pd.Series[Any]:
+    """A value in all rows, in the type of a column if that holds it: 20.5 is no int."""
+    column, dtype = pd.Series([value] * len(own), index=own.index), own.dtype
     if isinstance(dtype, np.dtype) and len(column):
-        # in the type of the respondents' column if that holds it: 20.5 is no int
-        with np.errstate(all="ignore"):
-            try:
-                there = column.iloc[:1].astype(dtype)
-                if there.iloc[0] == column.iloc[0]:
-                    column = column.astype(dtype)
-            except (TypeError, ValueError, OverflowError):
-                pass
-    matrices = formula.exog(table.assign(**{name: column}))
-    rows = law.rows
-    designs = [replace(d, X=X) for d, X in zip(rows.designs, matrices, strict=True)]
-    return replace(rows, designs=tuple(designs))
+        with np.errstate(all="ignore"), suppress(TypeError, ValueError, OverflowError):
+            there = column.iloc[:1].astype(dtype)
+            if there.iloc[0] == column.iloc[0]:
+                return column.astype(dtype)
+    return column
+
+
+def new_rows(
+    law: FittedLaw, exog: Any = None, offset: Any = None, argument: str = "exog"
+) -> tuple[Points, Mask, pd.Index[Any]]:
+    """Rows to predict for without a missing value, which of all they are, and labels of all."""
+    data = law.data
+    marginal: Array | None = None
+    if exog is None:
+        matrices: list[Array] = list(data.designs)
+        marginal = None if data.marginal is None else data.marginal.to_numpy(dtype=np.float64)
+        known = pd.RangeIndex(len(law.respondents.place))
+        index = known if data.formula is None else data.formula.index
+        shift = data.offset
+    else:
+        matrices, index = _matrices(law, exog, argument)
+        if len(matrices) > 1:
+            marginal = data.formula.marginal(exog, argument)
+        shift = None
+    n = len(matrices[0])
+    if offset is not None:
+        values = offset.to_numpy() if isinstance(offset, pd.Series) else offset
+        remedy = f"must be a number, or {n} numbers, one for each row"
+        shift = numbers("offset", values, remedy)
+        if shift.shape not in ((), (n,)) or np.isinf(shift).any():
+            raise InvalidArgument("offset", offset, remedy)
+        shift = np.broadcast_to(shift, (n,))
+    whole = np.ones(n, dtype=bool)
+    for one in [*matrices, *([] if marginal is None else [marginal])]:
+        whole &= ~np.isnan(one).any(axis=1)
+    if shift is not None:
+        whole &= ~np.isnan(shift)
+    if len(matrices) > 1:
+        law.refuse_incomplete("predict")
+    points = law.points(
+        [one[whole] for one in matrices],
+        None if marginal is None else marginal[whole],
+        None if shift is None else shift[whole],
+    )
+    return points, whole, index
+
+
+def _matrices(law: FittedLaw, exog: Any, argument: str) -> tuple[list[Array], pd.Index[Any]]:
+    """Design matrices, one for each configuration or one alone, and labels of the rows."""
+    data, exog = law.data, _as_table(argument, exog)
+    is_table = isinstance(exog, pd.DataFrame) or hasattr(exog, "__arrow_c_stream__")
+    if data.formula is not None and is_table and not isinstance(exog, pd.Series):
+        designs = data.formula.exog(exog, argument)
+        index = exog.index if isinstance(exog, pd.DataFrame) else pd.RangeIndex(len(designs[0]))
+        return designs, index
+    if law.questions:
+        remedy = "must be a table with the public columns of the formula"
+        raise InvalidArgument(argument, type(exog).__name__, remedy)
+    X, index = new_covariates(data, argument, exog)
+    return [X], index
+
+
+def _as_table(argument: str, exog: Any) -> Any:
+    """A mapping of columns as a table; others as they are."""
+    if not isinstance(exog, Mapping):
+        return exog
+    try:
+        return pd.DataFrame(dict(exog))
+    except ValueError:
+        remedy = 'must have columns of one length, such as {"age": [20, 40, 60]}'
+        raise InvalidArgument(argument, dict(exog), remedy) from None
 
 
 def typical_row(points: Points, at: str) -> Points:

@@ -497,19 +497,22 @@ class Design:
                 terms[name] = np.array(columns, dtype=np.int64)
         return terms
 
-    def exog(self, newdata: object) -> list[Array]:
+    def exog(
+        self, newdata: object, argument: str = "exog", step: tuple[str, Any] | None = None
+    ) -> list[Array]:
         """The design matrices, (n, p), of other respondents; rows with a missing value are NaN.
 
         One for each configuration; or one alone, where the table has columns of all private
-        predictors, which are the true answers of these respondents.
+        predictors, which are the true answers of these respondents. A `step` moves a number, public
+        or private, by so much in all rows or each, (n,). Errors name the `argument`.
         """
-        there = columns_of("exog", newdata)[1]
+        there = columns_of(argument, newdata)[1]
         answered = [column.name for column in self.private if column.name in there]
         if answered and len(answered) < len(self.private):
             lacking = [c.name for c in self.private if c.name not in answered]
             remedy = f"is there, but {lacking} not: give the answers to all private predictors, or "
-            raise InvalidArgument("exog, column", answered[0], f"{remedy}to none")
-        frame = as_frame("exog", newdata, [*self.columns, *answered])
+            raise InvalidArgument(f"{argument}, column", answered[0], f"{remedy}to none")
+        frame = as_frame(argument, newdata, [*self.columns, *answered])
         for name in self.columns:
             if isinstance(frame[name].dtype, pd.CategoricalDtype):
                 frame[name] = frame[name].astype(object)
@@ -518,27 +521,40 @@ class Design:
         configurations: list[Any] = list(combinations_of(self.private))
         if answered:
             configurations = [
-                {c.name: c.codes(f"exog, {c.name}", some[c.name]) for c in self.private}
+                {c.name: c.codes(f"{argument}, {c.name}", some[c.name]) for c in self.private}
             ]
         matrices = []
         for codes in configurations:
             matrix = np.full((whole.size, self.chosen.size), np.nan)
             if whole.any():
                 table = with_answers(some, self.private, codes)
+                if step is not None:
+                    name, far = step
+                    moved = table[name] + np.broadcast_to(far, whole.size)[whole]
+                    table = table.assign(**{name: moved})
                 matrix[whole] = self.spec.matrix(table)[:, self.chosen]
             matrices.append(matrix)
         return matrices
 
-    def marginal(self, newdata: object) -> Array:
+    def marginal(self, newdata: object, argument: str = "exog") -> Array:
         """What the distribution of the private predictors depends on, of other respondents."""
         if self.marginal_spec is None:
             raise InvalidArgument("newdata", type(newdata).__name__, "the model has no such part")
-        frame = as_frame("exog", newdata, sorted(self.marginal_spec.needs))
+        frame = as_frame(argument, newdata, sorted(self.marginal_spec.needs))
         whole = ~frame.isna().any(axis=1).to_numpy()
         matrix = np.full((len(frame), len(self.marginal_spec.columns)), np.nan)
         if whole.any():
             matrix[whole] = self.marginal_spec.matrix(frame.loc[whole])
         return matrix
+
+    def levels(self, name: str) -> list[Any]:
+        """The levels that patsy learned of a column, alone or as in C(kids); none of a number."""
+        for factor in (factor for term in self.formula.terms for factor in term):
+            if factor.names >= {name} and (factor.is_name or factor.functions == {"C"}):
+                for own, info in self.spec.made.factor_infos.items():
+                    if own.code == factor.code and info.categories is not None:
+                        return list(info.categories)
+        return []
 
     def to_dict(self) -> dict[str, Any]:
         """How matrices are made, without the respondents, as JSON values."""

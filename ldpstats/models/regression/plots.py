@@ -5,8 +5,8 @@ Matplotlib is imported when one is drawn.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ import pandas as pd
 
 from ldpstats.arguments import Array, boolean, level, listed, one_of, positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.regression import average, means
 from ldpstats.likelihood.regression import Categorical
 from ldpstats.models.plots import (
     LONGEST_LABEL,
@@ -31,10 +30,11 @@ from ldpstats.models.plots import (
     set_figure_title,
     title_text,
 )
-from ldpstats.models.regression.fitted import FittedLaw, covariate, typical_row
+from ldpstats.models.regression.fitted import Rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 _CONSTANTS = ("const", "Intercept")
 _PANEL = 2.6  # inches, of coefficients
@@ -124,13 +124,22 @@ def plot_coefficients(
 
 
 def draw_estimates(
-    frame: pd.DataFrame, unit: str, alpha: float, most: int, ax: Axes | None, title: str
+    frame: pd.DataFrame,
+    unit: str,
+    alpha: float,
+    most: int,
+    ax: Axes | None,
+    title: str,
+    null: float | None = 0.0,
 ) -> Any:
-    """Draw estimates, "params" with "lower" and "upper", a panel for each first label of pairs."""
+    """Draw estimates, "params" with "lower" and "upper", and a line at `null`.
+
+    Of pairs of labels each first one has a panel.
+    """
     frame = _by_equation(frame)
     equations, names = ([*frame.index.unique(level=i)] for i in (0, 1))
     most = positive_integer("most", most)
-    return _drawn([frame], [""], equations, names, alpha, most, ax, title, unit)
+    return _drawn([frame], [""], equations, names, alpha, most, ax, title, unit, null)
 
 
 def _drawn(
@@ -143,6 +152,7 @@ def _drawn(
     ax: Axes | None,
     title: str,
     unit: str,
+    null: float | None = 0.0,
 ) -> Any:
     """Rows of estimates in one plot, or in a panel for each equation."""
     height = 1.0 + 0.35 * (len(frames) - 1)
@@ -152,7 +162,7 @@ def _drawn(
 
         def draw(ax: Axes, equation: str) -> None:
             heights = np.arange(len(some))[::-1]
-            _draw(ax, heights, frames, called, [(equation, name) for name in some], alpha)
+            _draw(ax, heights, frames, called, [(equation, name) for name in some], alpha, null)
             ax.set_title(plain(axis_labels([equation], 26)[0]), fontsize="medium")
             ax.tick_params(axis="y", length=0)
 
@@ -167,7 +177,7 @@ def _drawn(
     texts = [name if len(equations) == 1 else f"{e}: {name}" for e, name in rows]
     labels = axis_labels(texts[:most], LONGEST_LABEL)
     n_more = len(rows) - len(labels)
-    draw = partial(_draw, frames=frames, labels=called, rows=rows[:most], alpha=alpha)
+    draw = partial(_draw, frames=frames, labels=called, rows=rows[:most], alpha=alpha, null=null)
     return plot_rows(draw, labels, n_more, ax, title, plain(unit), None, height)
 
 
@@ -230,12 +240,14 @@ def _draw(
     labels: Sequence[str],
     rows: Sequence[tuple[str, str]],
     alpha: float,
+    null: float | None,
 ) -> None:
     """Draw estimates with intervals, those of several results below each other in a row.
 
     An infinite end is an arrow to the edge of the plot.
     """
-    ax.axvline(0.0, color="0.8", lw=0.8, zorder=0)
+    if null is not None:
+        ax.axvline(null, color="0.8", lw=0.8, zorder=0)
     step = min(0.22, 0.7 / len(frames))
     for i, (frame, label) in enumerate(zip(frames, labels, strict=True)):
         some = frame.reindex(pd.MultiIndex.from_tuples(rows))
@@ -294,77 +306,76 @@ def _in_panels(
 
 
 def plot_effects(
-    law: FittedLaw,
-    name: Any,
-    at: Any,
-    points: Any,
-    alpha: float,
-    ax: Axes | None,
-    title: str | None,
+    question: Any, name: Any, at: Any, points: Any, ax: Axes | None, title: str | None
 ) -> Any:
-    """Draw predictions along covariates; see `RegressionResults.plot_effects`."""
+    """Draw predictions along covariates, of what is asked in `effects.Question`."""
     at = one_of("at", at, ("observed", "mean"))
     points = positive_integer("points", points, 2)
     if points > _MOST_POINTS:
         raise InvalidArgument("points", points, f"must be at most {_MOST_POINTS}")
-    law.quantile(alpha)
-    law.refuse_incomplete("plot_effects")
-    names = _names(law, name)
-    if len(names) == 1:
+    rows, law, by = question.rows, question.rows.law, ", ".join(question.names)
+    groups = [", ".join(map(str, one)) for one in question.labels]
+    names = rows.covariates[:_MOST_PANELS] if name is None else [rows.known("name", name)]
+    if not names:
+        raise InvalidArgument("name", None, "the model has no covariate to draw")
+    if by and (name is None or name in question.names or at == "mean"):
+        remedy = "goes with name=, another covariate, and at='observed'"
+        raise InvalidArgument("by", by, remedy)
+    # a panel for each covariate; or for each group, where categories have the colours
+    drawn = {one: (one, list(range(len(groups)))) for one in names}
+    if by and law.labels is not None:
+        drawn = {group: (names[0], [g]) for g, group in enumerate(groups)}
+
+    def draw(ax: Axes, head: str, room: int = _ROOM // 2) -> None:
+        one, some = drawn[head]
+        _draw_effect(ax, question, one, some, groups, at, points, room)
+        if len(drawn) > 1 and by:
+            ax.set_title(plain(axis_labels([head], 26)[0]), fontsize="medium")
+
+    heads = list(drawn)
+    if len(heads) == 1:
         what = law.subject if law.labels is None else law.data.response_name
-        words = title_text(title, f"{what}, by {names[0]}")
+        words = title_text(title, f"{what}, by {' and '.join([names[0], *question.names])}")
         own = ax is None
         ax = axes_of(ax, *_EFFECT)
-        _draw_effect(ax, law, names[0], at, points, alpha, _ROOM)
+        draw(ax, heads[0], _ROOM)
         ax.set_ylabel(plain(law.unit))
         finish(ax, words, own)
         return ax
     if ax is not None:
         remedy = f"takes one covariate: pass name=, one of {', '.join(names)}"
-        raise InvalidArgument("ax", "Axes", remedy)
-
-    def draw(ax: Axes, name: str) -> None:
-        _draw_effect(ax, law, name, at, points, alpha, _ROOM // 2)
-
+        raise InvalidArgument("ax", "Axes", "has room for one group" if by else remedy)
     sizes = (_EFFECT_PANEL, 2.9), (0.8, 0.9)
-    grid, panels = _in_panels(draw, names, _COLUMNS, *sizes, title_text(title, ""))
+    grid, panels = _in_panels(draw, heads, _COLUMNS, *sizes, title_text(title, ""))
     for ax in grid[:, 0]:
         ax.set_ylabel(plain(law.unit))
     return panels
 
 
-def _names(law: FittedLaw, name: Any) -> list[str]:
-    """The covariates to draw: the one that is asked for, or all."""
-    formula, data = law.data.formula, law.data
-    if formula is not None and formula.public is not None:
-        known = [*formula.columns, *law.questions]
-    else:
-        known = [n for j, n in enumerate(data.names) if not law.constant[j]]
-    if name is None:
-        if not known:
-            raise InvalidArgument("name", None, "the model has no covariate to draw")
-        return known[:_MOST_PANELS]
-    if not isinstance(name, str) or name not in law.questions:
-        covariate(law, name, "name")
-    return [name]
-
-
 def _draw_effect(
-    ax: Axes, law: FittedLaw, name: str, at: str, points: int, alpha: float, room: int
+    ax: Axes,
+    question: Any,
+    name: str,
+    some: list[int],
+    groups: list[str],
+    at: str,
+    points: int,
+    room: int,
 ) -> None:
-    """Draw one covariate: a curve with a band for numbers, points with intervals for levels."""
-    values, is_number = _values(law, name, points)
-    of, parts = means(law.data.outcome), []
-    for value in values:
-        rows = law.at_value(name, value)
-        parts.append(average(typical_row(rows, "mean") if at == "mean" else rows, law.theta, of))
-    predictions, k = law.stacked(parts), len(law.shown)
-    mean = predictions.value.reshape(-1, k)
-    variances = np.diagonal(predictions.covariance(law.covariance)).reshape(-1, k)
-    se = np.sqrt(np.maximum(variances, 0.0))
-    low, high = law.intervals(mean, se, alpha)
-    labels = ["prediction"] if law.labels is None else axis_labels(law.labels, _LONGEST)
-    interval = interval_name(alpha) if k == 1 else "_none"
+    """Draw some groups along a covariate: curves with bands of numbers, points of levels."""
+    law = question.rows.law
+    values, is_number = _values(question.rows, name, points)
+    asked = replace(question, settings=[{name: value} for value in values])
+    frame = asked.predictions(typical=at == "mean").frame
+    table = frame[["mean", "lower", "upper"]].to_numpy()
+    table = table.reshape(len(groups), len(values), -1, 3)[some]
+    # a colour for each group, or category
+    mean, low, high = table.transpose(3, 1, 0, 2).reshape(3, len(values), -1)
+    k = mean.shape[1]
+    labels = ["prediction"] if len(groups) == 1 else axis_labels(groups, _LONGEST)
+    if law.labels is not None:
+        labels = axis_labels(law.labels, _LONGEST)
+    interval = interval_name(question.alpha) if k == 1 else "_none"
     colours: list[Any] = [f"C{a}" for a in range(k)]
     if k > 10:
         import matplotlib
@@ -395,27 +406,12 @@ def _draw_effect(
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: percent_text(value)))
 
 
-def _values(law: FittedLaw, name: str, points: int) -> tuple[Any, bool]:
+def _values(rows: Rows, name: str, points: int) -> tuple[Any, bool]:
     """Where a covariate is set, and whether it is a number with many values."""
-    if name in law.questions:
-        return law.answers(name), False
-    column = covariate(law, name, "name")
-    is_number = pd.api.types.is_numeric_dtype(column.dtype) and column.dtype != bool
-    formula = law.data.formula
-    text = "" if formula is None else formula.formula.text
-    factor = re.search(rf"\bC\(\s*{re.escape(name)}\s*[,)]", text)  # numbers as categories
-    if is_number and column.nunique() > _FEW and factor is None:
-        return np.linspace(float(column.min()), float(column.max()), points), True
-    levels = pd.unique(column)
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        there = set(levels)
-        levels = [level for level in column.dtype.categories if level in there]
-    else:
-        try:
-            levels = sorted(levels)
-        except TypeError:  # of several types
-            levels = list(levels)
+    levels = rows.levels(name)
+    if not rows.is_private(name) and rows.is_number(name) and len(levels) > _FEW:
+        return np.linspace(float(levels[0]), float(levels[-1]), points), True
     if len(levels) > _MOST_LEVELS:
         remedy = f"has {len(levels):,} levels, and {_MOST_LEVELS} at most are drawn: join them"
         raise InvalidArgument("name", name, remedy)
-    return [one.item() if isinstance(one, np.generic) else one for one in levels], False
+    return levels, False

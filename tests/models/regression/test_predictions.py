@@ -133,7 +133,7 @@ def test_predictions_and_margins_have_what_results_have():
     wald = (p[1] - p[0]) ** 2 / v.sum()
     logit, half = np.log(p / (1 - p)), 1.959964 * np.sqrt(v) / (p * (1 - p))
     ends = [1 / (1 + np.exp(-logit - way * half)) for way in (-1.0, 1.0)]
-    rows = results.predictions(exog={"new": [0, 1]})
+    rows = results.predictions(newdata={"new": [0, 1]})
     for found in (results.predictions(by="new"), rows):
         frame = found.to_frame()
         columns = ["term", "estimate", "std_error", "lower", "upper", "p_value"]
@@ -162,13 +162,13 @@ def test_predictions_and_margins_have_what_results_have():
 
 def test_rows_that_are_predicted_as_results():
     results, new = fitted("multinomial"), table().head(3)
-    found = results.predictions(exog=new)
+    found = results.predictions(newdata=new)
     np.testing.assert_allclose(found.frame, results.get_prediction(new), rtol=1e-9)
     assert found.wald_test(f"0:{JOBS[0]} = 1:{JOBS[0]}").pvalue > 0.0
     assert len(found.plot()) == 3
-    for exog, by in ((new, "kids"), (new.assign(age=np.nan), None), (new.head(0), None)):
-        with pytest.raises(InvalidArgument, match="exog"):
-            results.predictions(by=by, exog=exog)
+    for rows in (new.assign(age=np.nan), new.head(0)):
+        with pytest.raises(InvalidArgument, match="newdata"):
+            results.predictions(newdata=rows)
 
 
 def test_averages_of_rows():
@@ -207,8 +207,8 @@ def test_averages_at_chosen_values():
 @pytest.mark.parametrize(
     "at, message",
     [
-        (3, "must be one covariate with its values"),
-        ({"age": [1], "city": ["a"]}, "must be one covariate with its values"),
+        (3, "must be covariates with their values"),
+        ({}, "must be covariates with their values"),
         ({"agee": [1]}, "is no covariate"),
         ({"age": []}, "must be 1 to 50 different values"),
         ({"age": [1, 1]}, "must be 1 to 50 different values"),
@@ -239,7 +239,8 @@ def test_weights_and_missing_rows():
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"by": "town"}, "is no covariate, of which there are age, city, kids"),
     ({"by": "age"}, "pass the groups, such as pandas.cut"),
-    ({"by": ["a", "b"]}, "a label for each of the 600 respondents"),
+    ({"by": ["city", "town"]}, "by='town': is no covariate"),
+    ({"by": np.ones(5)}, "a label for each of the 600 respondents"),
     ({"by": [None] * N}, "missing labels"),
     ({"by": np.arange(N) % 2, "kind": "adjusted"}, "the name of a covariate, not labels"),
     ({"kind": "both"}, "kind='both'"),

@@ -35,6 +35,7 @@ def test_blocks_of_a_multinomial_logit():
 def test_effects_and_predictions_are_laid_out_as_coefficients(of):
     found = getattr(fitted("multinomial"), of)(**({"by": "kids"} if of == "predictions" else {}))
     summary, first = found.summary(max_rows=3), str(found.index[0][0])
+    first = f"kids = {first}" if of == "predictions" else first
     assert summary.as_frame().index[0] == f"{first}:" and summary.as_frame().shape[0] >= 4
     assert f"Shown: the first 3 of {len(found.index)} estimates." in summary.as_text()
     assert "Shown" not in found.summary().as_text()
@@ -317,7 +318,8 @@ def test_what_is_read_is_what_was_written(fits, kind):
 def test_predictions_and_margins_are_written_too(fits, kind):
     fit = fits[kind]
     for one in (fit.predictions(by="city") if kind != "private" else fit.predictions(by="job"),
-                fit.predictions(), fit.get_margeff()):  # fmt: skip
+                fit.predictions(), fit.slopes("age"),
+                fit.comparisons(comparison="ratio")):  # fmt: skip
         text = one.to_json()
         read = type(one).from_json(text)
         pd.testing.assert_frame_equal(read.summary_frame(0.1), one.summary_frame(0.1))
@@ -395,7 +397,7 @@ def test_damaged_documents_are_refused(fits, kind):
         with contextlib.suppress(LDPError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             type(fit).from_dict(damaged)
-    for text in ("", "{", "[]", json.dumps(fit.predictions(exog=new(kind).dropna()).to_dict())):
+    for text in ("", "{", "[]", json.dumps(fit.predictions(newdata=new(kind).dropna()).to_dict())):
         with pytest.raises(InvalidArgument):
             type(fit).from_json(text)
 
