@@ -32,7 +32,7 @@ from ldpstats.likelihood.regression import Intercepts, RegressionLikelihood, her
 
 Codes = npt.NDArray[np.int64]
 
-_BLOCK = 1 << 20  # numbers of the largest array that is made at a time
+_BLOCK = 1 << 18  # numbers of the largest array that is made at a time
 _STEPS = 20  # towards a mode
 _CLOSE = 1e-6  # of standard deviations of intercepts, that a mode may be off
 _LONGEST = 2.0  # of these, that a step may be long
@@ -93,14 +93,13 @@ class GroupedLikelihood(RegressionLikelihood):
         for part in self.parts:
             there = part._integrated(theta, 2)
             u, (_, slope, bend) = there.nodes[:, part.group], there.terms
-            given = there.posterior[:, part.group] * part.weights  # (nodes, n)
-            first = slope * given[..., None]
+            given = (there.posterior[:, part.group] * part.weights)[..., None]  # (nodes, n, 1)
+            first, moved = slope * given, u * given
             second = np.zeros((part.n, 2 * h, 2 * h))
-            bend = bend * given[..., None, None]
-            second[:, :h, :h] = bend.sum(axis=0)
-            second[:, :h, h:] = (bend * u[..., None, :]).sum(axis=0)
+            second[:, :h, :h] = np.einsum("cnab,cn->nab", bend, given[..., 0])
+            second[:, :h, h:] = np.einsum("cnab,cnb->nab", bend, moved)
             second[:, h:, :h] = second[:, :h, h:].transpose(0, 2, 1)
-            second[:, h:, h:] = (bend * u[..., None, :] * u[..., :, None]).sum(axis=0)
+            second[:, h:, h:] = np.einsum("cnab,cna,cnb->nab", bend, u, moved)
             G = np.concatenate([first.sum(axis=0), (first * u).sum(axis=0)], axis=-1)
             S, P = part._scores(there), there.posterior[..., None]
             mean = (S * P).sum(axis=0)

@@ -442,7 +442,8 @@ class Multinomial(Categorical):
     def spread(self, p: Array) -> Array:
         """Covariance of the indicators of all categories but the reference, (..., q, q)."""
         covariance = -p[..., 1:, None] * p[..., None, 1:]
-        covariance[..., range(self.q), range(self.q)] += p[..., 1:]
+        own = np.einsum("...aa->...a", covariance)
+        own += p[..., 1:]
         return covariance
 
 

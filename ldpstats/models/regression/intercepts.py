@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -39,9 +40,9 @@ _NODES = ((11, 17, 25, 41, 65, 101), (7, 11, 17, 25))  # along one or two interc
 _MOVED = 1e-3  # standard errors that more nodes may move the estimate,
 _GAINED = 1e-2  # and what they may change the log-likelihood
 _MOST_CATEGORIES = 3
-_SPREADS = (0.3, 1.5)  # standard deviations that iterations start from
+_SPREADS = (0.7, 0.2, 2.0)  # standard deviations that iterations start from
 _NONE = 1e-3  # a standard deviation that may be zero
-_SAME = 1e-8  # log-likelihood that it may gain then
+_SAME = 1e-6  # log-likelihood that it may gain then
 _TOLERANCE = 1e-7  # of the Newton decrement: the last step is taken with more nodes
 _LEVEL = 0.05  # one minus that of the intervals in a document
 _ONLY = [("method", "mle"), ("cov_type", "nonrobust")]  # options that are taken
@@ -153,25 +154,25 @@ class PrivatizedMixedLogit(PrivatizedRegression):
         maxiter: int = 100,
         theta: Array | None = None,
     ) -> Found:
-        """The highest maximum, from the coefficients without groups and several spreads."""
+        """The highest maximum, from the coefficients without groups and a spread of them.
+
+        Where that is lower than without groups, or no maximum, from another spread too.
+        """
         likelihood: Any = self.likelihood
-        h, m = likelihood.h, likelihood.size - likelihood.h
-        data = replace(self.data, outcome=likelihood.outcome.within, groups=None)
-        starts = []
-        if start_params is None:
-            plain = PrivatizedRegression.of(data).climb(maxiter=maxiter)
-            for sd in _SPREADS:
-                wider = plain.maximum.theta * np.sqrt(1.0 + sd**2 / 3.0)
-                starts.append(np.append(wider, np.full(h, sd)))
+        how = None, maxiter, _TOLERANCE, None, self.units
+        met: list[Maximum] = []
+        if start_params is not None:
+            met.append(ascend(likelihood, start_params, *how))
         else:
-            starts.append(np.append(start_params[:m], start_params[m:]))
-        met = [
-            ascend(likelihood, one, None, maxiter, _TOLERANCE, None, self.units) for one in starts
-        ]
-        top = self._without_sign(max(met, key=lambda one: one.value))
-        apart = sum(top.value - one.value > _SAME for one in met if one.converged)
-        flat = flat_direction(likelihood, top, self.units, self._may_move(top.theta))
-        return Found(top, 1 + apart, flat)
+            data = replace(self.data, outcome=likelihood.outcome.within, groups=None)
+            plain = PrivatizedRegression.of(data).climb(maxiter=maxiter).maximum
+            for sd in _SPREADS:
+                wider = plain.theta * np.sqrt(1.0 + sd**2 / 3.0)
+                met.append(ascend(likelihood, np.append(wider, [sd] * likelihood.h), *how))
+                if met[-1].converged and met[-1].value > plain.value - _SAME:
+                    break
+        top = self._without_sign(max(met, key=attrgetter("value")))
+        return Found(top, 1, flat_direction(likelihood, top, self.units, self._may_move(top.theta)))
 
     def _without_sign(self, top: Maximum) -> Maximum:
         """The maximum with standard deviations that are positive, or zero where that is as high."""
@@ -646,15 +647,17 @@ class MixedRegressionResults(MixedCoefficients, RegressionResults):
     def _null(self) -> tuple[float, float]:
         data = self.model.data
         constant = replace(data, designs=(np.ones((data.n, 1)),), names=("const",), formula=None)
-        top = type(self.model).of(constant).climb().maximum.value
-        return top, top
+        h = len(self._sds)
+        first = np.append(np.zeros(h), np.maximum(self.theta[self._sds], 0.1))
+        value = type(self.model).of(constant).climb(None, first).maximum.value
+        return value, value
 
     def _naive(self) -> Array:
         """Estimates of who takes the reports for the answers."""
         data = self.model.data
         codes = reported_codes(data.response, data.categories)
         naive: PrivatizedMixedLogit = type(self.model).of(replace(data, response=codes))
-        return naive.climb().maximum.theta
+        return naive.with_nodes(_NODES[len(self._sds) - 1][0]).climb().maximum.theta
 
     def _kept_information(self) -> float:
         return float("nan")
