@@ -155,7 +155,8 @@ class Coefficients(Stored, WaldResults):
         naive = self._naive()
         own = self.index[: len(naive)]
         params, bse = flat(self.params)[: len(naive)], flat(self.bse)[: len(naive)]
-        columns = {"params": params, "bse": bse, "naive": naive, "ratio": naive / params}
+        with np.errstate(divide="ignore", invalid="ignore"):  # no spread of groups at all
+            columns = {"params": params, "bse": bse, "naive": naive, "ratio": naive / params}
         return pd.DataFrame(columns, index=own)
 
     @names_alpha
@@ -507,7 +508,7 @@ class Coefficients(Stored, WaldResults):
         except NotAvailable:
             return []
         model = self.model
-        skipped = {*model.threshold_names}
+        skipped = {*model.threshold_names, *model.sd_names}
         if model.constant is not None:
             name = model.exog_names[model.constant]
             skipped.add(name)

@@ -41,11 +41,12 @@ _MOVED = 1e-3  # standard errors that more nodes may move the estimate,
 _GAINED = 1e-2  # and what they may change the log-likelihood
 _MOST_CATEGORIES = 3
 _SPREADS = (0.7, 0.2, 2.0)  # standard deviations that iterations start from
-_NONE = 1e-3  # a standard deviation that may be zero
+_NONE = 0.05  # a standard deviation that may be zero
 _SAME = 1e-6  # log-likelihood that it may gain then
-_TOLERANCE = 1e-7  # of the Newton decrement: the last step is taken with more nodes
+_TOLERANCE = 1e-5  # of the Newton decrement: the last steps are taken with more nodes
 _LEVEL = 0.05  # one minus that of the intervals in a document
 _ONLY = [("method", "mle"), ("cov_type", "nonrobust")]  # options that are taken
+_LAST = 2
 _VARIANCES = {"logit": np.pi**2 / 3.0, "probit": 1.0, "cloglog": np.pi**2 / 6.0}  # of errors
 
 
@@ -248,21 +249,29 @@ class PrivatizedMixedLogit(PrivatizedRegression):
             found = self.with_nodes(nodes).climb(None, first, maxiter)
             top = found.maximum
             finer = self.with_nodes(steps[min(i + 1, len(steps) - 1)])
-            value, score, hessian = finer.likelihood.evaluate(top.theta)
-            free = self._may_move(top.theta)
-            back = np.zeros(hessian.shape)
-            back[np.ix_(free, free)] = np.linalg.pinv(-hessian[np.ix_(free, free)], 1e-10)
+            value, score, back = finer._newton(top.theta)
             off = score - top.score
             moved = float(np.sqrt(max(0.0, off @ back @ off)))
             enough = moved < _MOVED and abs(value - top.value) < _GAINED
             if enough:
                 break
-            first = np.where(free, top.theta, 0.1)
-        if enough and found.flat is None:  # what is left: a step with more nodes, without a search
-            theta = top.theta + back @ score
-            value, score, hessian = finer.likelihood.evaluate(theta)
-            top = replace(top, theta=theta, value=value, score=score, hessian=hessian)
+            first = np.where(self._may_move(top.theta), top.theta, 0.1)
+        theta = top.theta
+        for _ in range(_LAST if enough and found.flat is None else 0):  # without a search
+            theta = theta + back @ score
+            value, score, back = finer._newton(theta)
+        likelihood = finer.likelihood
+        value, score, hessian = likelihood.evaluate(theta)
+        top = replace(top, theta=theta, value=value, score=score, hessian=hessian)
         return finer._results(replace(found, maximum=top), moved, not enough)
+
+    def _newton(self, theta: Array) -> tuple[float, Array, Array]:
+        """Value, score and the inverse of the information, zero of what may not move."""
+        value, score, hessian = self.likelihood.evaluate(theta)
+        free = np.ix_(*[self._may_move(theta)] * 2)
+        back = np.zeros(hessian.shape)
+        back[free] = np.linalg.pinv(-hessian[free], 1e-10)
+        return value, score, back
 
     def _may_move(self, theta: Array) -> npt.NDArray[np.bool_]:
         """Which parameters are no standard deviations of zero."""
@@ -560,6 +569,12 @@ class MixedCoefficients(Coefficients):
             raise InvalidArgument("by", by, remedy)
         return super().predictions(by, *others, **options)
 
+    def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
+        notes = super()._interval_notes(frame, uncut, alpha, source)
+        if self.why_wald:
+            notes.append("Those of standard deviations are profiles of the likelihood, one-sided.")
+        return notes
+
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Any:
         """Read what `to_dict` wrote: all that needs no respondent."""
@@ -784,12 +799,6 @@ class MixedRegressionResults(MixedCoefficients, RegressionResults):
         right.append(("Group sizes:", f"{sizes.min():,} to {sizes.max():,}"))
         return title, left, right
 
-    def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
-        notes = super()._interval_notes(frame, uncut, alpha, source)
-        if self.why_wald:
-            notes.append("Those of standard deviations are profiles of the likelihood, one-sided.")
-        return notes
-
     def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         test, names = self.variance_test(), self.model.sd_names
         ends = self.icc().loc[names].to_numpy()
@@ -825,7 +834,7 @@ class MixedRegressionResults(MixedCoefficients, RegressionResults):
 class StoredMixedRegression(MixedCoefficients, StoredRegression):
     """A regression with random intercepts that was written as a document, and read."""
 
-    groups: GroupEstimates  # type: ignore[misc]
+    groups: GroupEstimates
     of_variance: TestResult
 
     @classmethod
