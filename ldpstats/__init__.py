@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from ldpstats.models.posterior.evidence import BayesFactor
     from ldpstats.models.posterior.results import PosteriorResults
     from ldpstats.models.regression.front import regression
+    from ldpstats.models.regression.intercepts import MixedRegressionResults, PrivatizedMixedLogit
     from ldpstats.models.regression.least_squares import PrivatizedOLS, PrivatizedOLSResults
     from ldpstats.models.regression.model import (
         PrivatizedLogit,
@@ -120,6 +121,7 @@ _HOMES = {  # and the modules of these
     "models.posterior.evidence": "BayesFactor",
     "models.posterior.results": "PosteriorResults",
     "models.regression.front": "regression",
+    "models.regression.intercepts": "MixedRegressionResults PrivatizedMixedLogit",
     "models.regression.least_squares": "PrivatizedOLS PrivatizedOLSResults",
     "models.regression.model": "PrivatizedLogit PrivatizedMNLogit PrivatizedOrderedModel",
     "models.regression.plots": "plot_coefficients",
@@ -171,6 +173,7 @@ __all__ = [
     "LDPWarning",
     "MechanismMismatch",
     "MisfitWarning",
+    "MixedRegressionResults",
     "NotAvailable",
     "NotConverged",
     "NotIdentified",
@@ -181,6 +184,7 @@ __all__ = [
     "PosteriorWarning",
     "PrivatizedLogit",
     "PrivatizedMNLogit",
+    "PrivatizedMixedLogit",
     "PrivatizedOLS",
     "PrivatizedOLSResults",
     "PrivatizedOrderedModel",

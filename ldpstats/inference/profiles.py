@@ -148,7 +148,8 @@ class Probed:
 class Profile:
     """The profile of parameter `index` below the `top` of an objective.
 
-    `units` are as for `maximise`; parameters that are `bounded`, (p,), stay in [0, 1].
+    `units` are as for `maximise`; parameters that are `bounded`, (p,), stay in [0, 1], and others
+    above the `lowest` value.
     """
 
     objective: Objective
@@ -156,6 +157,7 @@ class Profile:
     index: int
     units: Array
     bounded: Mask
+    lowest: float = -np.inf
 
     @cached_property
     def free(self) -> Mask:
@@ -208,7 +210,7 @@ class Profile:
 
         What was tested lies between the limits if and only if its fall is at most `drop`.
         """
-        ends = (0.0, 1.0) if self.bounded[self.index] else (-np.inf, np.inf)
+        ends = (0.0, 1.0) if self.bounded[self.index] else (self.lowest, np.inf)
         root = np.sqrt(2.0 * drop)
         return self._limit(root, -step, ends[0], tested), self._limit(root, step, ends[1], tested)
 

@@ -27,6 +27,7 @@ from ldpstats.likelihood.parametric import PolynomialMatrix, crossed, scattered
 from ldpstats.likelihood.regression import (
     Binary,
     Categorical,
+    Intercepts,
     Multinomial,
     Normal,
     Ordered,
@@ -470,6 +471,8 @@ def start(likelihood: RegressionLikelihood) -> Array:
     if isinstance(outcome, Ordered):
         cuts = np.log(np.arange(1, outcome.k) / (outcome.k - np.arange(1, outcome.k)))
         theta[p : p + outcome.q] = np.append(cuts[0], np.log(np.diff(cuts)))
+    elif isinstance(design, Intercepts):
+        theta[-design.h :] = 0.5
     elif isinstance(outcome, Normal):
         y = likelihood.seen
         off = 0.0 if design.offset is None else design.offset
@@ -518,5 +521,9 @@ def _of(design: Predictors, each: Sequence[Array]) -> Array:
         own[others, others] = 1.0 / spread[others]
     if isinstance(design, Scaled):
         whole[:p, :p] = own
+        return whole
+    if isinstance(design, Intercepts):
+        m = design.h * p
+        whole[:m, :m] = np.kron(np.eye(design.h), own)
         return whole
     return np.kron(np.eye(design.q), own)

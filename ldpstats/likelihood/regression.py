@@ -24,7 +24,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -75,6 +75,7 @@ class RegressionLikelihood:
     constant: float = 0.0
 
     m: ClassVar[int] = 0  # unknown parameters of devices, which come last
+    group: ClassVar[Any] = None  # of each row, (n,), where groups have intercepts
 
     @property
     def n(self) -> int:
@@ -441,7 +442,8 @@ class Multinomial(Categorical):
     def spread(self, p: Array) -> Array:
         """Covariance of the indicators of all categories but the reference, (..., q, q)."""
         covariance = -p[..., 1:, None] * p[..., None, 1:]
-        covariance[..., range(self.q), range(self.q)] += p[..., 1:]
+        own = np.einsum("...aa->...a", covariance)
+        own += p[..., 1:]
         return covariance
 
 
@@ -483,6 +485,81 @@ class Poisson(Outcome):
     def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
         rate = np.exp(eta)
         return (rate, rate[..., None], rate[..., None, None])[: order + 1]
+
+
+# -- Laws whose predictors have a normal intercept of each group of respondents -------------------
+
+
+@cache
+def hermite(n: int, h: int) -> tuple[Array, Array]:
+    """Nodes, (n**h, h), and logarithms of weights, of means over h standard normal variables."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(n)
+    logs = np.log(weights) - 0.5 * np.log(2.0 * np.pi)
+    grid = np.indices((n,) * h).reshape(h, -1)
+    return nodes[grid].T, logs[grid].sum(axis=0)
+
+
+def _averaged(law: Categorical, average: bool, eta: Array, order: int) -> tuple[Array, ...]:
+    """Moments of a law over intercepts; eta, (..., n, 2 h), are predictors and sds of these."""
+    h = law.q
+    nodes, logs = hermite(_AVERAGED[h - 1], h) if average else (np.zeros((1, h)), np.zeros(1))
+    moments: list[Any] = [0.0] * (order + 1)
+    for u, weight in zip(nodes, np.exp(logs), strict=True):
+        both = np.hstack([np.eye(h), np.diag(u)])  # derivatives of eta + sd u by eta and sd
+        given = law.moments(eta[..., :h] + eta[..., h:] * u, order)
+        for i, moment in enumerate(given):
+            if i:
+                moment = moment @ both
+            if i == 2:
+                moment = both.T @ moment
+            moments[i] = moments[i] + weight * moment
+    return tuple(moments)
+
+
+_AVERAGED = (41, 13)  # nodes along each of one or two intercepts
+
+
+@dataclass(frozen=True)
+class MixedBinary(Binary):
+    """Two categories, in groups: predictors are that of the typical group, and the sd of groups.
+
+    Its moments are those of the population, whose groups differ; of the typical group, of intercept
+    zero, unless `average`. `within` is the law given the intercept.
+    """
+
+    average: bool = True
+
+    q: ClassVar[int] = 2
+
+    @property
+    def within(self) -> Binary:
+        """The law given the intercept of the group."""
+        return Binary(self.link)
+
+    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
+        return _averaged(self.within, self.average, eta, order)
+
+
+@dataclass(frozen=True)
+class MixedMultinomial(Multinomial):
+    """k categories, in groups with an intercept for each but the first: see `MixedBinary`."""
+
+    average: bool = True
+
+    @property
+    def q(self) -> int:  # type: ignore[override]
+        return 2 * (self.k - 1)
+
+    @property
+    def within(self) -> Multinomial:
+        """The law given the intercepts of the group."""
+        return Multinomial(self.k)
+
+    def mean(self, eta: Array) -> Array:
+        return self.moments(eta)[0]
+
+    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
+        return _averaged(self.within, self.average, eta, order)
 
 
 # -- Reports on one variable as what a regression needs of them: the likelihood of each -----------
@@ -953,10 +1030,66 @@ class Scaled(Predictors):
         return forms
 
 
+@dataclass(frozen=True, eq=False)
+class Intercepts(Predictors):
+    """Separate coefficients of half of the predictors; the others are parameters, the last ones.
+
+    These are the standard deviations of intercepts of groups, one for each of the former.
+    """
+
+    @property
+    def size(self) -> int:
+        return self.h * (self.p + 1)
+
+    @property
+    def h(self) -> int:
+        """Number of predictors with coefficients, and of standard deviations."""
+        return self.q // 2
+
+    @property
+    def fixed(self) -> Separate:
+        """The predictors with coefficients: those of the group of intercept zero."""
+        return Separate(self.X, self.h, self.offset)
+
+    def eta(self, theta: Array) -> Array:
+        fixed, h = self.fixed.eta(theta[..., : -self.h]), self.h
+        sd = np.broadcast_to(theta[..., None, -h:], fixed.shape)
+        return np.concatenate([fixed, sd], axis=-1)
+
+    def adjoint(self, theta: Array, G: Array) -> Array:
+        h = self.h
+        slopes = self.fixed.adjoint(theta[..., :-h], G[..., :h])
+        return np.concatenate([slopes, G[..., h:].sum(axis=-2)], axis=-1)
+
+    def hessian(self, theta: Array, W: Array, G: Array) -> Array:
+        h, m = self.h, self.size - self.h
+        hessian = np.empty((self.size, self.size))
+        hessian[:m, :m] = self.fixed.hessian(theta[:m], W[:, :h, :h], G[:, :h])
+        hessian[:m, m:] = np.einsum("np,nab->apb", self.X, W[:, :h, h:]).reshape(m, h)
+        hessian[m:, :m] = hessian[:m, m:].T
+        hessian[m:, m:] = W[:, h:, h:].sum(axis=0)
+        return hessian
+
+    def rows(self, theta: Array, G: Array) -> Array:
+        h = self.h
+        return np.hstack([self.fixed.rows(theta[:-h], G[:, :h]), G[:, h:]])
+
+    def quadratic(self, theta: Array, V: Array) -> Array:
+        h, m = self.h, self.size - self.h
+        forms = np.empty((self.n, self.q, self.q))
+        forms[:, :h, :h] = self.fixed.quadratic(theta[:m], V[:m, :m])
+        forms[:, :h, h:] = np.einsum("np,apb->nab", self.X, V[:m, m:].reshape(h, self.p, h))
+        forms[:, h:, :h] = forms[:, :h, h:].transpose(0, 2, 1)
+        forms[:, h:, h:] = V[m:, m:]
+        return forms
+
+
 def predictors_of(outcome: Outcome, X: Array, offset: Array | None = None) -> Predictors:
     """The linear predictors that an outcome has."""
     if isinstance(outcome, Ordered):
         return Parallel(X, outcome.q, offset)
     if isinstance(outcome, Normal):
         return Scaled(X, outcome.q, offset)
+    if isinstance(outcome, MixedBinary | MixedMultinomial):
+        return Intercepts(X, outcome.q, offset)
     return Separate(X, outcome.q, offset)

@@ -160,7 +160,8 @@ class Coefficients(Stored, WaldResults):
         naive = self._naive()
         own = self.index[: len(naive)]
         params, bse = flat(self.params)[: len(naive)], flat(self.bse)[: len(naive)]
-        columns = {"params": params, "bse": bse, "naive": naive, "ratio": naive / params}
+        with np.errstate(divide="ignore", invalid="ignore"):  # no spread of groups at all
+            columns = {"params": params, "bse": bse, "naive": naive, "ratio": naive / params}
         return pd.DataFrame(columns, index=own)
 
     @names_alpha
@@ -659,7 +660,7 @@ class Coefficients(Stored, WaldResults):
         except NotAvailable:
             return []
         model = self.model
-        skipped = {*model.threshold_names}
+        skipped = {*model.threshold_names, *model.sd_names}
         if model.constant is not None:
             name = model.exog_names[model.constant]
             skipped.add(name)
@@ -887,11 +888,12 @@ def _pairs(rows: Sequence[Sequence[str]]) -> tuple[list[Pair], list[Pair]]:
 
 def coefficient_labels(model: Any, more: Sequence[str] = ()) -> pd.Index[Any]:
     """Labels of the coefficients, and of others behind them; by equation of a multinomial logit."""
-    if isinstance(model.data.outcome, Multinomial) and not model.unknown:
+    listed = bool(model.unknown) or model.data.groups is not None  # all equations in one list
+    if isinstance(model.data.outcome, Multinomial) and not listed:
         pairs = [(label, name) for label in model.categories[1:] for name in model.exog_names]
         return pd.MultiIndex.from_tuples(pairs, names=[model.endog_names or "y", "name"])
     names = model.exog_names + model.threshold_names
-    if model.unknown:  # all equations in one list
+    if listed:
         names = model.all_names[: model.n_shown]
     return pd.Index([*names, *model.unknown, *more])
 

@@ -80,7 +80,9 @@ def predict_rows(law: FittedLaw, exog: Any, which: Any, offset: Any) -> Any:
     eta = design.eta(law.theta[: points.n_outcome])
     if isinstance(outcome, Multinomial):
         assert law.data.categories is not None
-        return pd.DataFrame(_among_all(eta, whole), index=index, columns=law.data.categories[1:])
+        columns = law.data.categories[1:]
+        eta = _among_all(eta[:, : len(columns)], whole)  # without spreads of intercepts
+        return pd.DataFrame(eta, index=index, columns=columns)
     if isinstance(outcome, Ordered):  # without thresholds
         eta = replace(design, q=1).eta(np.append(law.theta[: design.p], 0.0)) * -1.0
     return pd.Series(_among_all(eta[:, 0], whole), index=index, name="linear")

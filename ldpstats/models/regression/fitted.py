@@ -39,6 +39,8 @@ from ldpstats.likelihood.predictors import stacked_indicators
 from ldpstats.likelihood.regression import (
     Binary,
     Categorical,
+    MixedBinary,
+    MixedMultinomial,
     Normal,
     Ordered,
     Poisson,
@@ -50,6 +52,7 @@ from ldpstats.models.regression.formulas import Design, as_frame, columns_of, co
 from ldpstats.models.regression.hypotheses import t_quantile
 from ldpstats.models.regression.structure import (
     Assembled,
+    Grouping,
     RegressionData,
     has_listed_reports,
     new_covariates,
@@ -120,6 +123,11 @@ class FittedLaw:
     def to_dict(self) -> dict[str, Any]:
         """The law without respondents, as JSON values."""
         data, outcome = self.data, self.data.outcome
+        groups: dict[str, Any] = {}
+        if isinstance(outcome, MixedBinary | MixedMultinomial):
+            assert data.groups is not None
+            groups = {"groups": data.groups.name, "average": outcome.average}
+            outcome = outcome.within
         family = outcome.link if isinstance(outcome, Binary) else type(outcome).__name__.lower()
         facts = self.facts.items()
         return {
@@ -132,6 +140,7 @@ class FittedLaw:
             "df": None if self.df is None else number_to_json(float(self.df)),
             "design": None if data.formula is None else data.formula.to_dict(),
             "facts": {k: number_to_json(v) if isinstance(v, float) else v for k, v in facts},
+            **groups,
         }
 
     @classmethod
@@ -152,8 +161,13 @@ class FittedLaw:
         categories: pd.Index[Any] | None = None
         if labels is not None:
             categories = pd.Index(labels, dtype=None if isinstance(labels[0], int) else object)
+        grouping, k = document.get("groups"), 0 if labels is None else len(labels)
+        outcome: Any = outcome_of(document["family"], k, grouping is not None)
+        if grouping is not None:
+            outcome = replace(outcome, average=bool(document["average"]))
+            grouping = Grouping(str(grouping), (), np.zeros(0, dtype=np.int64), 0)
         data = RegressionData(
-            outcome=outcome_of(document["family"], 0 if labels is None else len(labels)),
+            outcome=outcome,
             response=None,
             designs=(np.zeros((0, len(names))),) * len(configurations),
             names=tuple(names),
@@ -162,6 +176,7 @@ class FittedLaw:
             predictors={column.name: () for column in private},
             configurations=configurations,
             formula=formula,
+            groups=grouping,
         )
         theta, V = (array_from_json(document[key]) for key in ("theta", "covariance"))
         df = document["df"]

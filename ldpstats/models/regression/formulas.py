@@ -110,7 +110,10 @@ Terms = tuple[tuple[Factor, ...], ...]
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula with a response on the left, read by the `engine`; an intercept is no term."""
+    """A formula with a response on the left, read by the `engine`; an intercept is no term.
+
+    `groups` is the column of ``(1 | groups)``, which is not in `right`; "" if there is none.
+    """
 
     text: str
     left: str
@@ -119,6 +122,7 @@ class Formula:
     response: Factor
     terms: Terms
     intercept: bool
+    groups: str = ""
 
     @classmethod
     def parse(cls, text: object) -> Formula:
@@ -137,13 +141,14 @@ class Formula:
         if not right:
             remedy = f"has nothing on the right of ~: it {_EXAMPLE}; ~ 1 is an intercept alone"
             raise InvalidArgument("formula", text, remedy)
+        right, groups = _random_intercept(text, right)
         engine = formula_engine()
         responses, _ = terms_of("formula", engine, f"0 + {left}", text)
         if len(responses) != 1 or len(responses[0]) != 1:
             remedy = f"must have one response on the left of ~, not {left!r}"
             raise InvalidArgument("formula", text, remedy)
         terms, intercept = terms_of("formula", engine, right, text)
-        return cls(text, left, right, engine, responses[0][0], terms, intercept)
+        return cls(text, left, right, engine, responses[0][0], terms, intercept, groups)
 
     @property
     def names(self) -> frozenset[str]:
@@ -209,6 +214,46 @@ def caller_names(depth: int) -> dict[str, Any]:
     """Names that a function sees, `depth` calls above the one that asks."""
     frame = sys._getframe(depth + 1)
     return {**frame.f_globals, **frame.f_locals}
+
+
+def _random_intercept(text: str, right: str) -> tuple[str, str]:
+    """The right side of a formula without its term ``(1 | school)``, and that column."""
+    # what is not written with 0 or 1, as (ill | late), may be columns of truth values
+    found = [
+        match
+        for match in re.finditer(
+            r"(?<![\w.`])\(([^()|]*)\|{1,2}([^()|]*|\s*Q\([^()]*\)\s*)\)", right
+        )
+        if re.search(r"(?<![\w.])[01](?![\w.])", match[1])
+    ]
+    if not found:
+        return right, ""
+    slopes = [match[0] for match in found if match[1].strip() != "1"]
+    remedy = ""
+    if slopes:
+        remedy = f"has {slopes[0]!r}, and there are no random slopes: write (1 | group)"
+    elif len(found) > 1:
+        remedy = (
+            f"has {found[0][0]!r} and {found[1][0]!r}, and there is one grouping at most: keep the "
+            "one whose groups differ most, and write the other as a covariate"
+        )
+    match = found[0]
+    before, after = right[: match.start()].strip(), right[match.end() :].strip()
+    if before[-1:] not in ("", "+") or after[:1] not in ("", "+", "-"):
+        remedy = remedy or f"has {match[0]!r} within another term: add it by itself, + {match[0]}"
+    column = match[2].strip()
+    quoted = re.fullmatch(r"""`([^`]+)`|Q\((['"])(.+)\2\)""", column)
+    if quoted:
+        column = quoted[1] or quoted[3]
+    elif not column.isidentifier():
+        remedy = remedy or (
+            f"has {match[0]!r}, whose groups must be one column: make one of {column!r} in the "
+            "table, such as table.assign(both=table.a + table.b)"
+        )
+    if remedy:
+        raise InvalidArgument("formula", text, remedy)
+    rest = f"{before.removesuffix('+').strip()} {after}".strip().removeprefix("+").strip()
+    return rest or "1", column
 
 
 def _sides(text: str) -> list[str]:
@@ -278,6 +323,8 @@ def refusal(argument: str, text: str, engine: str, error: Exception) -> InvalidA
     plain = re.sub("\x1b?\\[[0-9;]*m", "", str(error)).replace("⧛", "").replace("⧚", "")
     said = " ".join(plain.split()) or type(error).__name__
     remedy = f"{engine} cannot use it: {cut(said, 200)}; correct the formula"
+    if re.search(r"\([^()|]*\|[^()]*\)", text):
+        remedy += "; a random intercept is written (1 | group), and there are no random slopes"
     return InvalidArgument(argument, text, remedy)
 
 

@@ -38,6 +38,7 @@ from ldpstats.models.regression.formulas import (
     private_response,
     public_response,
 )
+from ldpstats.models.regression.intercepts import PrivatizedMixedLogit, grouped_data
 from ldpstats.models.regression.least_squares import PrivatizedOLS
 from ldpstats.models.regression.model import (
     PrivatePredictors,
@@ -47,7 +48,12 @@ from ldpstats.models.regression.model import (
     PrivatizedRegression,
     RegressionModel,
 )
-from ldpstats.models.regression.structure import RegressionData, outcome_of, pseudo_response
+from ldpstats.models.regression.structure import (
+    Grouping,
+    RegressionData,
+    outcome_of,
+    pseudo_response,
+)
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 
@@ -87,7 +93,8 @@ def regression(
         As for statsmodels, such as "late ~ age + C(region)". Names are columns of `data` and keys
         of `reports`. A private response stands alone on the left. Private predictors may stand
         anywhere on the right: their categories are those of the mechanism in its order, the first
-        being the reference; labels that are numbers enter as numbers.
+        being the reference; labels that are numbers enter as numbers. ``(1 | school)`` gives each
+        value of a public column a normal intercept: see `PrivatizedMixedLogit`.
     data : DataFrame of pandas or Polars, or Arrow table
         The public columns, one row a respondent.
     reports : mapping from name to Reports
@@ -117,7 +124,8 @@ def regression(
 
     Returns
     -------
-    PrivatizedLogit, PrivatizedMNLogit, PrivatizedOrderedModel, PrivatizedOLS or PrivatePredictors
+    PrivatizedLogit, PrivatizedMNLogit, PrivatizedOrderedModel, PrivatizedOLS, PrivatePredictors or
+    PrivatizedMixedLogit
         A model; its `fit()` estimates. Rows with a missing value are left out, and counted.
 
     Raises
@@ -351,7 +359,15 @@ class Request:
                 raise InvalidArgument("marginal", str(marginal), remedy)
         every = {*known, *table}
         names = known_names(parsed, terms, every, outside, boolean("unsafe", unsafe))
-        wanted = right | response.names | response.functions | names_of(terms)
+        group = {parsed.groups} - {""}
+        wanted = right | response.names | response.functions | names_of(terms) | group
+        if parsed.groups in known or not group <= {*table} - response.names:
+            remedy = f"groups by {parsed.groups!r}, "
+            if parsed.groups in known:
+                remedy += "a question, whose answers nobody knows: group by a public column"
+            else:
+                remedy += f"which is no public column{did_you_mean(parsed.groups, tuple(table))}"
+            raise InvalidArgument("formula", parsed.text, remedy)
         public = tuple(sorted({name for name in table if name in wanted} - {*asked}))
         scores = _by_question("scores", scores, asked)
         candidates = _by_question("candidates", candidates, asked)
@@ -458,6 +474,9 @@ class Request:
             inside=None if extras.sample is None else kept,
             facts=None if extras.facts is None else extras.facts(kept),
         )
+        if grouping := self.formula.groups:
+            kind, values = PrivatizedMixedLogit, some[grouping]
+            data = grouped_data(data, family, Grouping.of(grouping, values, len(rows)))
         return kind.of(data)
 
     def _labels(self, name: str, given: Given) -> pd.Index[Any]:

@@ -521,15 +521,17 @@ class RegressionResults(Coefficients):
             known[index] = profile, profile.at(0.0, starts)
         return known[index]
 
-    def profiles(self, quantile: Any) -> Array:
-        """Profile intervals of all that is shown, (m, 2); `quantile` is 1.96 for 95 %.
+    def profiles(self, quantile: Any, shown: Sequence[int] | None = None) -> Array:
+        """Profile intervals of parameters by place, all by default, (m, 2).
 
-        Where the covariance is robust, falls are scaled to it (Kent 1982).
+        `quantile` is 1.96 for 95 %. Where the covariance is robust, falls are scaled to it (Kent
+        1982).
         """
         model, (_, top) = self.model, self.profiled
+        shown = self.shown if shown is None else shown
         if self._inflation is not None:
-            quantile = quantile * np.sqrt(self._inflation[self.shown])
-        quantile = np.broadcast_to(quantile, len(self.shown))
+            quantile = quantile * np.sqrt(self._inflation[shown])
+        quantile = np.broadcast_to(quantile, len(shown))
         drop = 0.5 * quantile**2
         if isinstance(model.data.outcome, Normal):  # exact for least squares
             df = model.nobs - len(model.data.names)
@@ -539,10 +541,10 @@ class RegressionResults(Coefficients):
         scale = np.where(scale > 0.0, scale, 1.0)
         size, axes = np.linalg.eigh(-top.hessian / np.outer(scale, scale))
         inverse = (axes / np.maximum(np.abs(size), 1e-6)) @ axes.T
-        steps = quantile * np.sqrt(np.diagonal(inverse) / scale**2)[self.shown]
-        steps = np.where(top.held[self.shown], _AT_BOUND, steps)
-        limits = np.empty((len(self.shown), 2))
-        for place, j in enumerate(self.shown):
+        steps = quantile * np.sqrt(np.diagonal(inverse) / scale**2)[shown]
+        steps = np.where(top.held[shown], _AT_BOUND, steps)
+        limits = np.empty((len(shown), 2))
+        for place, j in enumerate(shown):
             profile, zero = self._at_zero(j)
             if np.isnan(drop[place]):  # single clusters determine it
                 limits[place] = np.nan

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -22,7 +23,8 @@ import pandas as pd
 from ldpstats.arguments import Array, as_array, boolean, numbers
 from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotIdentified
 from ldpstats.inference.regression import MOST_CLUSTERS, design_meat
-from ldpstats.labels import midpoints
+from ldpstats.labels import as_series, midpoints, missing_entries
+from ldpstats.likelihood.intercepts import GroupedLikelihood
 from ldpstats.likelihood.joint import decode
 from ldpstats.likelihood.parametric import PolynomialMatrix, crossed
 from ldpstats.likelihood.predictors import (
@@ -34,6 +36,8 @@ from ldpstats.likelihood.regression import (
     Binary,
     Categorical,
     ExpectedInformation,
+    MixedBinary,
+    MixedMultinomial,
     Multinomial,
     Normal,
     Ordered,
@@ -61,6 +65,52 @@ _MOST_OUTPUTS = 64  # of a channel, whose information is summed over them
 
 
 # -- what a regression is made of --------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Groups of respondents with intercepts of their own: `labels` of all, (G,), and `codes`, (n,).
+
+    `n_nodes` are those of quadrature along each intercept; `codes` are empty in a document.
+    """
+
+    name: str
+    labels: tuple[Any, ...]
+    codes: Codes
+    n_nodes: int
+
+    @classmethod
+    def of(cls, name: str, values: object, n: int) -> Grouping:
+        """Groups of n respondents from a label of each: two at least, none missing."""
+        series = as_series(
+            name, pd.Series(values) if isinstance(values, pd.Categorical) else values
+        )
+        if len(series) != n:
+            remedy = f"must be {n} labels of groups, one for each report"
+            raise InvalidArgument(name, f"{len(series)} labels", remedy)
+        absent = missing_entries(name, series)
+        if absent.any():
+            remedy = "must have a label for each report: leave these out of the reports and of X"
+            raise InvalidArgument(
+                name, f"missing in row {_row_list(np.flatnonzero(absent))}", remedy
+            )
+        try:
+            codes, labels = pd.factorize(series.astype(object))
+        except TypeError:  # lists and the like
+            remedy = "must be labels of groups: texts, numbers or categories"
+            raise InvalidArgument(name, series.tolist(), remedy) from None
+        with suppress(TypeError):  # of several types they stay as they come
+            order = np.argsort(np.asarray(labels), kind="stable")
+            codes, labels = np.argsort(order)[codes], labels[order]
+        sizes = np.bincount(codes)
+        if len(labels) < 2 or sizes.max() < 2:
+            remedy = (
+                "must have two groups at least: with one, its intercept is that of the model"
+                if len(labels) < 2
+                else "has one respondent in each group, whose intercepts cannot be told from chance"
+            )
+            raise InvalidArgument(name, list(labels[:_SHOWN]), remedy)
+        return cls(name, tuple(labels.tolist()), codes.astype(np.int64), 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +149,7 @@ class RegressionData:
     sample: Any = None
     inside: Any = None
     facts: Any = None
+    groups: Grouping | None = None
 
     @property
     def n(self) -> int:
@@ -182,9 +233,19 @@ class Named:
     def n_shown(self) -> int:
         """Number of coefficients that results show: all of the outcome but its spread.
 
-        Unknown parameters of devices are shown too, after them.
+        Standard deviations of intercepts are among them. Unknown parameters of devices are shown
+        too, after them.
         """
-        return len(self.exog_names) * len(self.equations) + len(self.threshold_names)
+        n = len(self.exog_names) * len(self.equations)
+        return n + len(self.threshold_names) + len(self.sd_names)
+
+    @property
+    def sd_names(self) -> list[str]:
+        """Names of the standard deviations of intercepts of groups, one for each equation."""
+        groups = self.data.groups
+        if groups is None:
+            return []
+        return [f"{one}: sd({groups.name})".removeprefix(": ") for one in self.equations]
 
     @property
     def all_names(self) -> list[str]:
@@ -193,7 +254,7 @@ class Named:
             f"{equation}: {name}" if equation else name
             for equation in self.equations
             for name in self.exog_names
-        ] + self.threshold_names
+        ] + [*self.threshold_names, *self.sd_names]
         if isinstance(self.data.outcome, Normal):
             names.append("log(sigma)")
         if self.data.marginal is not None:
@@ -256,8 +317,13 @@ def response_data(
     )
 
 
-def outcome_of(model: str, k: int) -> Outcome:
-    """The law of an outcome by the name of its model; k categories, if it has some."""
+def outcome_of(model: str, k: int, grouped: bool = False) -> Outcome:
+    """The law of an outcome by the name of its model; k categories, if it has some.
+
+    If `grouped`, groups have intercepts of their own.
+    """
+    if grouped:
+        return MixedMultinomial(k) if model == "multinomial" else MixedBinary(model)
     if model in ("multinomial", "ordered"):
         return Multinomial(k) if model == "multinomial" else Ordered(k)
     numeric: dict[str, Outcome] = {"linear": Normal(), "poisson": Poisson()}
@@ -638,6 +704,9 @@ def assemble(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
         else Separate(data.marginal.to_numpy(dtype=np.float64), len(data.designs) - 1),
         constant=float(weights @ scale),
     )
+    if data.groups is not None:
+        grouping, own = data.groups, vars(likelihood)
+        likelihood = GroupedLikelihood(**own, group=grouping.codes, n_nodes=grouping.n_nodes)
     likelihood, kinds = distinct_rows(likelihood, law)
     if unknown:
         own = vars(likelihood)
@@ -683,6 +752,8 @@ def distinct_rows(
         columns.append(law.at)
     if likelihood.designs[0].offset is not None:
         columns.append(likelihood.designs[0].offset)
+    if likelihood.group is not None:
+        columns.append(likelihood.group)
     columns += [design.X for design in likelihood.designs]
     if marginal is not None:
         columns.append(marginal.X)
