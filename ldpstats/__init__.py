@@ -35,7 +35,6 @@ from ldpstats.errors import (
     PosteriorWarning,
     UnknownCategory,
 )
-from ldpstats.hints import HINTS
 
 if TYPE_CHECKING:
     from ldpstats import cells as cells
@@ -219,7 +218,7 @@ def __getattr__(name: str) -> Any:
     elif name.isidentifier() and name[0] != "_" and find_spec(f"ldpstats.{name}"):
         return import_module(f"ldpstats.{name}")
     else:
-        known = HINTS["ldpstats"]
+        known = import_module("ldpstats.hints").HINTS["ldpstats"]
         hint = next((f": {known[n]}" for n in (name, name.upper()) if n in known), "")
         if name in import_module("ldpstats.channels").__all__:
             hint = f": channels are in ldpstats.channels: ldpstats.channels.{name}"
