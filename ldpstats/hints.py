@@ -210,7 +210,6 @@ HINTS: Mapping[str, Mapping[str, str]] = {
         "groupby": "groups are by=",
         "group": "groups are by=",
         "margin": "width, of an interval, or se",
-        "n_boot": "an option of some tests and intervals",
         "alpha": "pass alpha to summary() or conf_int()",
     },
 }
@@ -262,12 +261,12 @@ def guided(called: T) -> T:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except TypeError as error:
+        except TypeError:
             try:  # only now, for to bind takes longer than many a function
                 signature(function).bind(*args, **kwargs)
             except TypeError as refusal:
                 raise refused_call(function, refusal, kwargs) from None
-            raise error
+            raise
 
     if not isinstance(thing, type):
         return call  # type: ignore[return-value]
