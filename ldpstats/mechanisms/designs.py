@@ -289,21 +289,22 @@ def by_column(columns: Any, mechanisms: Any) -> ByColumn | DesignFunction:
     mechanism. Designs may differ in size and in precision, but must be assigned without regard to
     the answer, at random, say; in a regression, and in analyses by groups, without regard to it
     among respondents alike in the covariates or in a group. A fit of all designs together tests
-    this where it can.
+    this where it can. Weighted frequencies (``"inversion"``) do not rest on it where each design
+    determines them alone: every report is decoded by its own.
 
     Examples
     --------
     >>> import pandas as pd, ldpstats as ldp
-    >>> table = pd.DataFrame({"used": ["yes", "no", "no", "yes", "no"] * 40,
-    ...                       "design": ["direct", "direct", "cards", "cards", "cards"] * 40})
+    >>> table = pd.DataFrame({"used": ["yes", "no"] * 2, "design": ["direct"] * 2 + ["cards"] * 2})
+    >>> table = table.loc[[0] * 30 + [1] * 70 + [2] * 38 + [3] * 62].reset_index(drop=True)
     >>> asked = ldp.by_column("design", {"direct": ldp.Observed(("no", "yes")),
     ...                                  "cards": ldp.Warner(p=0.8)})
     >>> ldp.Survey(table, {"used": asked}).frequencies("used").params.round(3).to_dict()
-    {'no': 0.586, 'yes': 0.414}
+    {'no': 0.7, 'yes': 0.3}
 
     Parameters in columns:
 
-    >>> table["p"] = [0.9, 0.9, 0.8, 0.8, 0.8] * 40
+    >>> table["p"] = [0.9, 0.8] * 100
     >>> asked = ldp.by_column("p", lambda p: ldp.Warner(p=p))
     >>> ldp.Survey(table, {"used": asked}).questionnaire["used"].cohort_names
     ('0.8', '0.9')
