@@ -81,11 +81,14 @@ class ByColumn(Enumerated):
         columns = tuple(as_labels("columns", self.columns, 1).tolist())
         if not all(isinstance(column, str) for column in columns):
             raise InvalidArgument("columns", columns, "must be names of columns, which are text")
-        values = [tuple(given) for given, _ in self.designs]
+        try:
+            values, made = zip(*((tuple(given), part) for given, part in self.designs), strict=True)
+        except (TypeError, ValueError):
+            remedy = "must be pairs of values, a tuple, and their mechanism: by_column makes them"
+            raise InvalidArgument("designs", self.designs, remedy) from None
         if any(len(given) != len(columns) for given in values):
             remedy = f"must have {len(columns)} values for each design, of {', '.join(columns)}"
             raise InvalidArgument("designs", values, remedy)
-        made = [mechanism for _, mechanism in self.designs]
         known = next((part for part in made if isinstance(part, Mechanism)), None)
         if known is None:
             remedy = "needs a mechanism, which has categories: give one of the devices as "
@@ -111,7 +114,7 @@ class ByColumn(Enumerated):
         self.cohort_names, self._levels  # noqa: B018  refuses values that read alike
 
     @property
-    def cohort_shares(self) -> tuple[float, ...]:  # type: ignore[override]
+    def _cohort_shares(self) -> tuple[float, ...]:  # type: ignore[override]
         shares: tuple[float, ...] = self.shares
         return shares
 
