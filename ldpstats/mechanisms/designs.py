@@ -31,7 +31,7 @@ from ldpstats.programs.polynomials import cohort_names
 
 _DESIGNS = "must be a dict from the values of the column to mechanisms, such as {'direct': "
 _DESIGNS += "Observed(('no', 'yes')), 'warner': Warner(p=0.7)}, or a function of the values"
-_MOST_DESIGNS = 500  # beyond it the values hardly repeat
+_MOST_DESIGNS = 200  # beyond it the values hardly repeat
 
 
 @dataclass(frozen=True, eq=False)
