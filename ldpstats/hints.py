@@ -210,7 +210,6 @@ HINTS: Mapping[str, Mapping[str, str]] = {
         "groupby": "groups are by=",
         "group": "groups are by=",
         "margin": "width, of an interval, or se",
-        "n_boot": "an option of some tests and intervals",
         "alpha": "pass alpha to summary() or conf_int()",
     },
 }
@@ -236,20 +235,29 @@ def missing_attribute(thing: object, name: str) -> str:
     return f"{kinds[0].__name__!r} object has no attribute {name!r}{hint and f': {hint}'}"
 
 
-def refused_call(function: Callable[..., Any], refusal: TypeError, given: Any = ()) -> TypeError:
-    """The error of a call that `inspect` refuses, with the names of arguments: known and given."""
+def refused_call(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> TypeError | None:
+    """The error of a call with other arguments than the function has; None if it has them."""
+    form = signature(function)
+    try:
+        form.bind(*args, **kwargs)
+    except TypeError as error:  # it names arguments, and quotes none
+        refusal = str(error)
+    else:
+        return None
     known = [
         name
-        for name, one in signature(function).parameters.items()
+        for name, one in form.parameters.items()
         if name != "self" and one.kind not in (Parameter.VAR_KEYWORD, Parameter.VAR_POSITIONAL)
     ]
-    name = function.__qualname__.removesuffix(".__init__")
-    strange = [word for word in given if word not in known]  # whatever else may be wrong
+    strange = [word for word in kwargs if word not in known]  # whatever else may be wrong
     if strange:
-        refusal = TypeError(f"got an unexpected keyword argument {strange[0]!r}")
-    word = str(refusal).rpartition("'")[0].rpartition("'")[2]
+        refusal = f"got an unexpected keyword argument {strange[0]!r}"
+    word = refusal.rpartition("'")[0].rpartition("'")[2]
     hint = HINTS["arguments"].get(word, "")
     hint = f": {hint}" if hint else did_you_mean(word, known) if word not in known else ""
+    name = function.__qualname__.removesuffix(".__init__")
     return TypeError(f"{name}() {refusal}; it takes {', '.join(known)}{hint}")
 
 
@@ -262,12 +270,10 @@ def guided(called: T) -> T:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except TypeError as error:
-            try:  # only now, for to bind takes longer than many a function
-                signature(function).bind(*args, **kwargs)
-            except TypeError as refusal:
-                raise refused_call(function, refusal, kwargs) from None
-            raise error
+        except TypeError:  # only now, for to bind takes longer than many a function
+            if refusal := refused_call(function, args, kwargs):
+                raise refusal from None
+            raise
 
     if not isinstance(thing, type):
         return call  # type: ignore[return-value]

@@ -750,6 +750,7 @@ def from_survey(given: argparse.Namespace) -> Callable[[], Read]:
     sheet, made, candidates, files = sheet_of(given)
     private = given.where is None and all(isinstance(one, ldp.Mechanism) for one in made)
     private &= given.sep is None and isinstance(missing_codes(given), list)
+    private &= not any(isinstance(one, ldp.ByColumn) for one in made)
     there = on_engine(given, files[0])
 
     def read() -> Read:

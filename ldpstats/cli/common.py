@@ -97,7 +97,8 @@ def add_reading(
     default = "default" if missing else "default, but with --questionnaire count"
     words = f"missing {what}: refuse them ({default}), or {counted}"
     add("--missing", choices=("raise", "count"), default=missing, help=words)
-    words = "text that means missing too; COLUMN=TEXT in one column, beside --questionnaire"
+    words = "text that means missing too"
+    words += "" if missing else "; COLUMN=TEXT in one column, beside --questionnaire"
     add("--na", action="append", default=[], metavar="TEXT", help=words)
     add("--force", action="store_true", help="overwrite files that exist")
 

@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, wraps
-from inspect import signature
 from typing import Any, Generic, NoReturn, ParamSpec, Self, TypeVar
 
 import numpy as np
@@ -234,7 +233,6 @@ def stripped(
 
     That returns the error, or another in its place.
     """
-    form = signature(function)
 
     @wraps(function)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -243,10 +241,8 @@ def stripped(
             return function(*args, **kwargs)
         except BaseException as error:  # an interruption too
             failure = harmless(error)
-        try:  # only now: to bind takes longer than to draw a report
-            form.bind(*args, **kwargs)
-        except TypeError as error:  # it names arguments, and quotes none
-            failure = refused_call(function, error, kwargs)
+        # only now: to bind takes longer than to draw a report
+        failure = refused_call(function, args, kwargs) or failure
         del args, kwargs
         raise bare(failure)
 

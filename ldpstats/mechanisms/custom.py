@@ -260,7 +260,7 @@ class Enumerated(Mechanism):
         if not self.cohort_parts:
             return found
         share = np.ones(self.n_outputs)  # a report is given its cohort
-        for part, weight in zip(self.cohort_parts, self.cohort_shares, strict=True):
+        for part, weight in zip(self.cohort_parts, self._cohort_shares, strict=True):
             share[part.places] = weight
         return Likelihood(DenseRows(found.W.dense() / share[counts.y][:, None]), found.n)
 

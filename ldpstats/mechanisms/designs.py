@@ -31,7 +31,7 @@ from ldpstats.programs.polynomials import cohort_names
 
 _DESIGNS = "must be a dict from the values of the column to mechanisms, such as {'direct': "
 _DESIGNS += "Observed(('no', 'yes')), 'warner': Warner(p=0.7)}, or a function of the values"
-_MOST_DESIGNS = 500  # beyond it the values hardly repeat
+_MOST_DESIGNS = 200  # beyond it the values hardly repeat
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +81,14 @@ class ByColumn(Enumerated):
         columns = tuple(as_labels("columns", self.columns, 1).tolist())
         if not all(isinstance(column, str) for column in columns):
             raise InvalidArgument("columns", columns, "must be names of columns, which are text")
-        values = [tuple(given) for given, _ in self.designs]
+        try:
+            values, made = zip(*((tuple(given), part) for given, part in self.designs), strict=True)
+        except (TypeError, ValueError):
+            remedy = "must be pairs of values, a tuple, and their mechanism: by_column makes them"
+            raise InvalidArgument("designs", self.designs, remedy) from None
         if any(len(given) != len(columns) for given in values):
             remedy = f"must have {len(columns)} values for each design, of {', '.join(columns)}"
             raise InvalidArgument("designs", values, remedy)
-        made = [mechanism for _, mechanism in self.designs]
         known = next((part for part in made if isinstance(part, Mechanism)), None)
         if known is None:
             remedy = "needs a mechanism, which has categories: give one of the devices as "
@@ -111,7 +114,7 @@ class ByColumn(Enumerated):
         self.cohort_names, self._levels  # noqa: B018  refuses values that read alike
 
     @property
-    def cohort_shares(self) -> tuple[float, ...]:  # type: ignore[override]
+    def _cohort_shares(self) -> tuple[float, ...]:  # type: ignore[override]
         shares: tuple[float, ...] = self.shares
         return shares
 
@@ -289,21 +292,22 @@ def by_column(columns: Any, mechanisms: Any) -> ByColumn | DesignFunction:
     mechanism. Designs may differ in size and in precision, but must be assigned without regard to
     the answer, at random, say; in a regression, and in analyses by groups, without regard to it
     among respondents alike in the covariates or in a group. A fit of all designs together tests
-    this where it can.
+    this where it can. Weighted frequencies (``"inversion"``) do not rest on it where each design
+    determines them alone: every report is decoded by its own.
 
     Examples
     --------
     >>> import pandas as pd, ldpstats as ldp
-    >>> table = pd.DataFrame({"used": ["yes", "no", "no", "yes", "no"] * 40,
-    ...                       "design": ["direct", "direct", "cards", "cards", "cards"] * 40})
+    >>> table = pd.DataFrame({"used": ["yes", "no"] * 2, "design": ["direct"] * 2 + ["cards"] * 2})
+    >>> table = table.loc[[0] * 30 + [1] * 70 + [2] * 38 + [3] * 62].reset_index(drop=True)
     >>> asked = ldp.by_column("design", {"direct": ldp.Observed(("no", "yes")),
     ...                                  "cards": ldp.Warner(p=0.8)})
     >>> ldp.Survey(table, {"used": asked}).frequencies("used").params.round(3).to_dict()
-    {'no': 0.586, 'yes': 0.414}
+    {'no': 0.7, 'yes': 0.3}
 
     Parameters in columns:
 
-    >>> table["p"] = [0.9, 0.9, 0.8, 0.8, 0.8] * 40
+    >>> table["p"] = [0.9, 0.8] * 100
     >>> asked = ldp.by_column("p", lambda p: ldp.Warner(p=p))
     >>> ldp.Survey(table, {"used": asked}).questionnaire["used"].cohort_names
     ('0.8', '0.9')

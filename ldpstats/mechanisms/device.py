@@ -152,7 +152,7 @@ class DeviceMechanism(Enumerated):
         return tuple(found)
 
     @property
-    def cohort_shares(self) -> tuple[float, ...]:  # type: ignore[override]
+    def _cohort_shares(self) -> tuple[float, ...]:  # type: ignore[override]
         return tuple(map(float, self.device.chances)) if self.cohort_names else ()
 
     def of_sizes(self, sizes: Sequence[int]) -> Self:

@@ -30,7 +30,7 @@ from ldpstats.arguments import (
     positive_integer,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.hints import Hinted
+from ldpstats.hints import Hinted, refused_call
 from ldpstats.inference.tests import TestResult, pvalue_text, reject, z_test
 from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.likelihood.moments import ill_conditioned
@@ -393,7 +393,12 @@ def names_alpha(method: Callable[P, T]) -> Callable[P, T]:
                     alpha = round(1.0 - float(level), 12)
                 remedy = f"is called alpha, one minus the level: pass alpha={alpha:g}"
                 raise InvalidArgument(name, level, remedy)
-        return method(*args, **kwargs)
+        try:
+            return method(*args, **kwargs)
+        except TypeError:
+            if refusal := refused_call(method, args, kwargs):
+                raise refusal from None
+            raise
 
     return spelled
 

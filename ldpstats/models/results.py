@@ -26,7 +26,6 @@ from ldpstats.errors import (
     LDPWarning,
     NotAvailable,
 )
-from ldpstats.hints import guided
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.intervals import edge_normal, wald
 from ldpstats.inference.tails import chi2_pvalue, two_sided
@@ -540,7 +539,6 @@ class Results(Labelled, Fit):
     def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         return closing_notes(self, 1.0)
 
-    @guided
     def plot(
         self,
         ax: Axes | None = None,

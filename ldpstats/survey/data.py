@@ -554,9 +554,10 @@ def questionnaire_of(given: object, data: object, rows: Query | Table) -> Questi
 
 def _values_in(columns: Sequence[str], rows: Query | Table) -> list[tuple[Any, ...]]:
     """The distinct values of some columns, those that stand together in a row."""
-    table = Table.of(rows.cells(columns)) if isinstance(rows, Query) else rows
-    table.prepare(columns)
-    found = [table.as_column(name) for name in columns]
+    if isinstance(rows, Query):  # without how many there are of each
+        rows = Table.of(rows.cells(columns).select(range(len(columns))))
+    rows.prepare(columns)
+    found = [rows.as_column(name) for name in columns]
     codes = np.unique(np.array([column.codes for column in found]), axis=1)
     whole = codes[:, (codes >= 0).all(axis=0)]
     values = (column.values[at].tolist() for column, at in zip(found, whole, strict=True))

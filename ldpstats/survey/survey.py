@@ -106,8 +106,9 @@ class Survey(Hinted):
         (``"part-*.parquet"``). Files of Stata, SPSS, SAS and Excel are read by pandas, value labels
         as categories.
     questionnaire : Questionnaire, or mapping from column to mechanism, optional
-        What the private columns hold. May be left out where `data` is the folder of a collector,
-        which has it in questionnaire.json, or a list of those of several waves.
+        What the private columns hold; `by_column` where they hold reports of several designs. May
+        be left out where `data` is the folder of a collector, which has it in questionnaire.json,
+        or a list of those of several waves.
     weights : str or Series, optional
         Public column of sampling weights, positive numbers: how many persons of the population a
         respondent stands for. A Series (also for `strata`, `clusters` and `fpc`) is matched to a

@@ -219,6 +219,7 @@ def mechanism_sites(e: Examples) -> Iterator[Site]:
     other = ldp.KRR(JOBS, epsilon=0.5)
     weights: Any = {e.krr: 0.8, other: 0.2}
     yield Site("mixture", ldp.mixture, {"shares": weights}, {"shares": ("outputs",)})
+    yield Site("by_column", ldp.by_column, {"columns": "design", "mechanisms": {"a": e.krr}})
     yield Site("repeated", partial(_again, e.krr), {"other": other}, {"other": ("others",)})
     after = {"other": dict.fromkeys(JOBS, other)}
     yield Site("repeated after", partial(_again, e.krr), after, {"other": ("others",)})
@@ -229,7 +230,8 @@ def mechanism_sites(e: Examples) -> Iterator[Site]:
     reports = both.privatize(people, rng())
     kept = ldp.KRR(2, 1.0) >> ldp.KRR(2, 1.0)
     yield Site("Mechanism.joint_law", kept.joint_law, {"waves": 2})
-    yield Site("Panel.of", ldp.mechanisms.Panel.of, {"mechanisms": [kept, kept]})
+    waves = {"mechanisms": [kept, kept]}  # what joint_law calls them
+    yield Site("Panel.of", ldp.mechanisms.Panel.of, waves, {"mechanisms": ("waves",)})
     panel = kept.joint_law(2)
     yield Site("Panel.epsilon_of", panel.epsilon_of, {"answers": 1})
     waves = [ldp.Reports([0, 1], kept), ldp.Reports([1, 1], kept)]

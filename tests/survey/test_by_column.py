@@ -9,6 +9,7 @@ from scipy.optimize import brentq, minimize
 from simulate import coverage, near, repeat
 
 import ldpstats as ldp
+from ldpstats.cli import main
 from ldpstats.devices import library
 from ldpstats.errors import InvalidArgument, LDPError, MechanismMismatch, UnknownCategory
 
@@ -176,6 +177,22 @@ def test_privatising_asks_each_respondent_by_her_design(table):
     assert near((drawn.used.str.split(":").str[0] == "cards").mean(), 1 / 3, len(drawn))
 
 
+def test_the_command_line_reads_designs_too(table, tmp_path, capsys):
+    sheet = ldp.Questionnaire({"used": ASKED, "late": ldp.UnrelatedQuestion(p=0.7, prevalence=0.4)})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    sheet.to_json(tmp_path / "sheet.json")
+    survey = ldp.Survey(table, sheet)
+    for options, found in {
+        ("fit", "used"): survey.frequencies("used"),
+        ("fit", "used", "--by", "region"): survey.frequencies("used", by="region"),
+        ("associate", "used", "--column", "late"): survey.association("used", "late"),
+    }.items():
+        command, column, *more = options
+        files = [str(tmp_path / "t.csv"), "--questionnaire", str(tmp_path / "sheet.json")]
+        assert main([command, *files, "--column", column, *more, "--missing", "count"]) == 0
+        assert str(found.summary()) in capsys.readouterr().out
+
+
 def test_two_waves_keep_their_own_designs(table):
     first = table.assign(id=np.arange(len(table)))
     second = first.assign(design="cards", used=np.resize(NO_YES, len(table)))
@@ -234,7 +251,7 @@ def test_designs_that_depend_on_the_answer_are_noticed_and_a_regression_allows_f
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")  # of the control
 def test_intervals_cover_and_do_not_where_the_design_is_ignored():
-    R, n, truth = 1000, 600, 0.15
+    R, n, truth = 500, 600, 0.15
 
     def one(r: int) -> dict[str, Any]:
         rng = np.random.default_rng([8, r])

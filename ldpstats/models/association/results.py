@@ -30,7 +30,6 @@ from ldpstats.arguments import (
     one_of,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.hints import guided
 from ldpstats.inference import intervals
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tables import effects
@@ -118,7 +117,6 @@ class TableResults(JointTable, Results):
 
     # -- effects -----------------------------------------------------------------------------
 
-    @guided
     def odds_ratio(
         self, rows: Sequence[Any], columns: Sequence[Any], alpha: float = 0.05
     ) -> Effect:
