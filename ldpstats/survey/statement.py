@@ -178,10 +178,8 @@ def _asked(sheet: Any) -> Section:
     words = f"The questionnaire has {count_of(len(sheet), 'question')}, of which "
     words += f"{n} {'is' if n == 1 else 'are'} protected."
     if sheet.ask not in (None, n):
-        words += (
-            f" Each respondent is asked {sheet.ask} of these, drawn at random without regard to "
-        )
-        words += "her answers."
+        words += f" Each respondent is asked {sheet.ask} of these, drawn at random without regard "
+        words += "to her answers."
     if sheet.wave is not None:
         words += f" It is the wave “{sheet.wave}” of a survey that comes back."
     return Section("What is asked", words, tuple(points))
