@@ -461,7 +461,7 @@ class CustomMechanism(Enumerated):
     description: str | None = None
     permanent: str | None = None
     steps: Any = field(default=None, repr=False)
-    keep: str | None = None
+    keep: str | None = field(default=None, repr=False)
     _unwritten = dict.fromkeys(("sensitive", *_UNMARKED, "steps", "keep"))
     _channel: ClassVar[Dense]  # as a field it would be part of the specification
 
