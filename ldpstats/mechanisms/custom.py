@@ -269,12 +269,10 @@ class Enumerated(Mechanism):
             return None
         check_table(self, sum(one.size for one in self.steps))
         first, then = (samplers.integer_rows(one).document(one.shape[1]) for one in self.steps)
-        draw: dict[str, Any] = {
-            "kind": "kept",
-            "digest": self.permanent,
-            "responses": len(self.steps[1]),
-        }
-        draw |= {"first": first, "then": then}
+        names = "kind", "digest", "responses", "first", "then"
+        draw = dict(
+            zip(names, ("kept", self.permanent, len(then["rows"]), first, then), strict=True)
+        )
         answers, reports = texts(self.categories), self._reports_document()
         return {"answers": answers, "reports": reports, "draw": draw}
 
@@ -495,7 +493,7 @@ class CustomMechanism(Enumerated):
     description: str | None = None
     permanent: str | None = None
     steps: Any = field(default=None, repr=False)
-    keep: str | None = None
+    keep: str | None = field(default=None, repr=False)
     _unwritten = dict.fromkeys(("sensitive", *_UNMARKED, "steps", "keep"))
     _channel: ClassVar[Dense]  # as a field it would be part of the specification
 
@@ -629,8 +627,9 @@ class KeptClient(SingleDevice):
 
     Made by the `client` of ``first.then(second, keep="first")``. The response is a keyed function
     of the device's secret and the answer, as of `RAPPORClient`: nothing but the secret is
-    remembered, in a state file if there is one. Reports of one answer are `total_epsilon` private
-    together, however many; answers that change cost it each.
+    remembered, in a state file if there is one; else it ends with the process. Reports of one
+    answer are `total_epsilon` private together, however many. Another answer costs it again, and
+    that it is another one is hidden by the second step alone.
 
     Examples
     --------

@@ -178,10 +178,8 @@ def _asked(sheet: Any) -> Section:
     words = f"The questionnaire has {count_of(len(sheet), 'question')}, of which "
     words += f"{n} {'is' if n == 1 else 'are'} protected."
     if sheet.ask not in (None, n):
-        words += (
-            f" Each respondent is asked {sheet.ask} of the {n} protected ones, drawn at random "
-        )
-        words += "without regard to her answers."
+        words += f" Each respondent is asked {sheet.ask} of these, drawn at random without regard "
+        words += "to her answers."
     if sheet.wave is not None:
         words += f" It is the wave “{sheet.wave}” of a survey that comes back."
     return Section("What is asked", words, tuple(points))
@@ -281,22 +279,19 @@ def _concluded(sheet: Any, found: dict[str, list[float]]) -> Section:
 
 def _over_waves(sheet: Any, private: Sequence[Question], found: dict[str, list[float]]) -> Section:
     kept = [one.name for one in private if isinstance(one, KeptQuestion)]
+    words = (
+        "Sheets carry nothing that joins them. If a respondent fills in several, and it is known "
+        "by other means that they are hers, they count together all the same."
+    )
     if sheet.link:
-        words = (
-            "The sheets of all waves carry one pseudonym, so they are known to be of one person."
-        )
-    else:
-        words = "Sheets carry nothing that joins them. If a respondent fills in several, and it is "
-        words += "known by other means that they are hers, they count together all the same."
+        words = "The sheets of all waves carry one pseudonym, and are known to be of one person."
     words += " Every sheet spends epsilon again."
     if kept:
         words += f" But the device keeps its response to an answer of {_names(kept)} and reports "
         words += "that again with new noise, so further reports of the same answer tell no more; "
         words += "that an answer changed may show."
-    words += (
-        " If all answers were equally likely before and hers stays the same, it can be believed "
-    )
-    words += "at most after so many sheets:"
+    words += " If all answers were equally likely before and hers stays the same, it can be "
+    words += "believed at most after so many sheets:"
     shown = [name for name, (_, _, before, *_) in found.items() if before == before][:4]
     rows = [("sheets", "epsilon", *(one_line(name, 16) for name in shown))]
     lasting = sum(found[name][0] for name in kept)
@@ -317,8 +312,7 @@ def _not_protected(sheet: Any, private: Sequence[Question]) -> Section:
         points.append(f"Answers to {_names(sheet.observed)}: they are sent as they are.")
     for one in private:
         if one.sensitive is not None and one.labels is not None:
-            open_ = [label for label in one.labels if label not in one.sensitive]
-            if open_:
+            if not one.labels.isin(one.sensitive).all():
                 points.append(
                     f"Answers to “{one.name}” other than {preview(one.sensitive)}: a report may "
                     "show them for certain."

@@ -1250,7 +1250,7 @@ class Survey(Hinted):
         waves that were `matched`, `lost` counts persons who were in one only. Of a survey with a
         design the weights are those of the table's rows, each a person with both waves; the
         `differences` of the results are the changes, whose standard errors know that they are of
-        the same persons; turnover and moves with a design are sums of `paths`. (Waves of
+        the same persons; turnover and transitions with a design are those of `paths`. (Waves of
         independent samples are domains: ``frequencies(name, by="wave")``.)
 
         Parameters

@@ -1,6 +1,7 @@
 """What a browser keeps of a page, what it cannot keep, and what respondents are told of it."""
 
 import json
+import math
 
 import pytest
 from browser.test_pages import BEFORE, PAGE, SHORT
@@ -94,7 +95,10 @@ def test_a_device_keeps_its_responses_and_the_respondent_is_told(respondent, col
     for wave in "1234":
         respondent.visit(collector.show(page_text(sheet.in_wave(wave), post="/sheets")))
         respondent.look()
-        assert "that it changed may show in the reports" in respondent.text()
+        assert "That an answer changed may show in the reports" in respondent.text()
+        waves, epsilon = max(int(wave), 2), math.ceil(1e3 * sheet.epsilon) / 1e3  # of any number
+        assert f"the reports of {waves} waves together" in respondent.text()
+        assert f"(epsilon = {epsilon:g})" in respondent.text()
         respondent.fill()
         assert "(50% each), they can make it up to 82% likely, in however many waves" in (
             respondent.text()

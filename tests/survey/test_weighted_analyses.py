@@ -1,6 +1,7 @@
 """Changes, ordered answers and pairs of questions of a complex sample: by hand, and coverage."""
 
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -210,6 +211,70 @@ def test_paths_with_a_design_are_linearised_by_person():
         survey.where("town > 3").paths(["a", "b"], "ill", memoised=True)
     with pytest.raises(ldp.InvalidArgument, match="public column"):
         survey.paths(["a", "b"], "town", memoised=True)
+
+
+def test_moves_with_a_design_are_linearised_by_hand():
+    """Without noise: z_i = w_i (1{a, b} - R 1{a}) / sum w 1{a}, its variance between clusters."""
+    rng = np.random.default_rng(12)
+    n, answers = 600, np.array(["no", "yes", "perhaps"])
+    before, after = answers[rng.integers(3, size=n)], answers[rng.integers(3, size=n)]
+    table = pd.DataFrame({"a": before, "b": after, "w": rng.uniform(1, 4, n)})
+    table["c"], table["s"] = np.arange(n) // 10, np.arange(n) // 150
+    asked = dict.fromkeys(("a", "b"), ldp.Observed(answers.tolist()))
+    survey = ldp.Survey(table, asked, weights="w", clusters="c", strata="s")
+    results = survey.paths(["a", "b"], "x").frequencies("x")
+
+    def by_hand(one: Any, of: Any) -> tuple[float, float]:
+        w = table["w"].to_numpy()
+        ratio = (w * one).sum() / (w * of).sum()
+        z = pd.Series(w * (one - ratio * of) / (w * of).sum()).groupby(table["c"]).sum()
+        stratum = table.groupby("c")["s"].first()
+        each = z.groupby(stratum)
+        sizes = each.size()
+        return ratio, float(np.sqrt((each.var() * sizes).sum()))
+
+    found = results.transitions()
+    for x, y in product(answers, answers):
+        estimate, se = by_hand((before == x) & (after == y), before == x)
+        assert found.loc[(x, y), ["estimate", "se"]].to_numpy() == pytest.approx(
+            [estimate, se], abs=1e-10
+        )
+    estimate, se = by_hand(before != after, np.ones(n))
+    assert results.turnover()[["estimate", "se"]].to_numpy() == pytest.approx(
+        [estimate, se], abs=1e-10
+    )
+    domains = survey.paths(["a", "b"], "x").frequencies("x", by="s")
+    assert domains.turnover().shape == (4, 4) and domains.transitions().shape == (36, 4)
+    assert domains.transitions().index.names == ["s", "a", "b"]
+    ends = found[["lower", "upper"]].to_numpy()
+    assert (ends >= 0).all() and (ends <= 1).all() and (ends[:, 0] < ends[:, 1]).all()
+    with pytest.raises(ldp.NotAvailable, match="no paths"):
+        survey.frequencies("a").turnover()
+
+
+@pytest.mark.slow
+def test_moves_of_devices_that_keep_their_responses_are_covered():
+    """60 clusters of 50 in five strata, with weights; 300 surveys."""
+    kept = ldp.KRR(("no", "yes"), 2.0).then(ldp.KRR(("no", "yes"), 2.5), keep="first")
+    rng, panel, hits, R = np.random.default_rng(13), kept.joint_law(2), np.zeros(4), 300
+    cluster = np.repeat(np.arange(60), 50)
+    for _ in range(R):
+        before = rng.random(3_000) < 0.35
+        shift = np.exp(0.3 * rng.normal(size=60)[cluster] - 0.045)
+        after = before ^ (rng.random(3_000) < np.where(before, 0.3, 0.1) * shift)
+        words = np.array(["no", "yes"], dtype=object)
+        reports = panel.privatize(words[before.astype(int)] + ", " + words[after.astype(int)], rng)
+        names = dict(zip("ab", panel.split(reports).values(), strict=True))
+        table = pd.DataFrame({name: kept.report_labels(own) for name, own in names.items()})
+        table = table.assign(w=rng.uniform(1, 3, 3_000), c=cluster, s=cluster % 5)
+        survey = ldp.Survey(table, dict.fromkeys("ab", kept), weights="w", clusters="c", strata="s")
+        found = survey.paths(["a", "b"], "x", memoised=True).frequencies("x")
+        rows = found.transitions()
+        rows = [found.turnover(), rows.loc[("no", "yes")], rows.loc[("yes", "no")]]
+        rows.append(found.transitions().loc[("yes", "yes")])
+        truth = 0.35 * 0.3 + 0.65 * 0.1, 0.1, 0.3, 0.7
+        hits += [row["lower"] <= v <= row["upper"] for row, v in zip(rows, truth, strict=True)]
+    assert np.all((hits / R > 0.91) & (hits / R < 0.99)), hits / R
 
 
 @cache

@@ -26,7 +26,7 @@ from ldpstats.inference.designs.tests import (
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tests import TestResult, pvalue_text
 from ldpstats.labels import align, positions
-from ldpstats.mechanisms import Mechanism, mechanism_from_dict
+from ldpstats.mechanisms import Mechanism, Product, mechanism_from_dict
 from ldpstats.models.frequency.results import (
     NOT_ORDERED,
     check_order,
@@ -87,6 +87,8 @@ class WeightedResults(ByGroup, DesignResults):
         Score intervals, covariances between categories and between domains, tests.
     totals, mean, ratio, differences
         Numbers of persons, means of scores, ratios of categories, differences between domains.
+    turnover, transitions
+        Of paths of waves (`Survey.paths`): who changed the answer, and to which.
     cumulative, quantile
         Of ordered answers.
     small_areas
@@ -216,6 +218,90 @@ class WeightedResults(ByGroup, DesignResults):
 
             found.append(quantile_table(q, places, self.categories, self.name))
         return self._by_group(found) if self.by else found[0]
+
+    def turnover(self, alpha: float = 0.05) -> Any:
+        """Share of the persons whose answer was not the same in all waves, of `Survey.paths`.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the interval, which is cut to [0, 1].
+
+        Returns
+        -------
+        Series, or with domains DataFrame
+            "estimate", "se", "lower", "upper": with the weights and the design, whose sampling unit
+            holds all reports of a person.
+
+        Raises
+        ------
+        NotAvailable
+            If the categories are no paths.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill_1": ["no", "no", "yes", "no"] * 25, "w": [1.0, 2.0] * 50,
+        ...                       "ill_2": ["no", "yes", "yes", "no"] * 25})
+        >>> asked = dict.fromkeys(("ill_1", "ill_2"), ldp.Observed(["no", "yes"]))
+        >>> survey = ldp.Survey(table, asked, weights="w")
+        >>> results = survey.paths(["ill_1", "ill_2"], "ill").frequencies("ill")
+        >>> results.turnover().round(3).to_dict()
+        {'estimate': 0.333, 'se': 0.052, 'lower': 0.229, 'upper': 0.437}
+        >>> results.transitions().loc["no", "estimate"].round(3).to_dict()
+        {'no': 0.5, 'yes': 0.5}
+        """
+        paths = self._paths()
+        moved = (paths != paths[:, :1]).any(axis=1).astype(float)
+        found = self._by_domain(Ratios(self._sums(moved), self._persons), level(alpha), "turnover")
+        return self._cut(found, alpha)
+
+    def transitions(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Shares of the answers in the last wave among those of each in the first, of paths.
+
+        Parameters
+        ----------
+        alpha : float
+            As for `turnover`.
+
+        Returns
+        -------
+        DataFrame, a row for each domain, answer before and answer after
+            "estimate", "se", "lower", "upper"; nan where nobody is estimated to begin.
+        """
+        paths, alpha = self._paths(), level(alpha)
+        waves: Any = self.mechanism
+        (first, made), *_, (last, _) = waves.questions.items()
+        labels, k = made.categories, made.k
+        of_first = np.eye(k)[paths[:, 0]].T
+        both = (of_first[:, None] * np.eye(k)[paths[:, -1]].T).reshape(k * k, -1)
+        index = pd.MultiIndex.from_product([labels, labels], names=[first, last])
+        if self.by:
+            keys = [(*label, *pair) for label in self.labels for pair in index]
+            index = pd.MultiIndex.from_tuples(keys, names=[*self.by, first, last])
+        functions = Ratios(self._sums(both), self._sums(np.repeat(of_first, k, axis=0)))
+        table = self._of_totals(functions, self.domains.df.repeat(k * k), alpha, index)
+        found: pd.DataFrame = self._cut(table, alpha)
+        return found
+
+    def _paths(self) -> Array:
+        """The numbers of the answers of each category, (k, T), which is a path of them."""
+        made: Any = self.mechanism
+        waves = list(made.questions.values()) if isinstance(made, Product) else []
+        if not waves or not all(one.categories.equals(waves[0].categories) for one in waves):
+            words = 'paths of answers: survey.paths([...], "ill").frequencies("ill") has them'
+            raise NotAvailable(f"the categories of {made} are no {words}")
+        sizes = [one.k for one in waves]
+        return np.column_stack(np.unravel_index(np.arange(len(self.categories)), sizes))
+
+    def _cut(self, found: Any, alpha: float) -> Any:
+        """The intervals of shares, cut to [0, 1]."""
+        p, se, *ends = (np.atleast_1d(found[name]) for name in ("estimate", "se", "lower", "upper"))
+        known, bounds = ~np.isnan(se), np.column_stack(ends)
+        bounds[known] = edge_normal(bounds[known], p[known], se[known], alpha)
+        found = found.copy()
+        found[["lower", "upper"]] = bounds if found.ndim > 1 else bounds[0]
+        return found
 
     def _refuse_open(self) -> None:
         if self.mechanism.is_open:

@@ -19,7 +19,6 @@ function totalTexts() {
   const text = boundText({ bound: "total", huge: "total_huge", none }, DATA.total);
   const all = QUESTIONS.every((question) => question.isPrivate && question.protected === null);
   const waves = DATA.client.wave === undefined || DATA.total === null ? [] : [wavesText()];
-  if (waves.length > 0 && QUESTIONS.some(({ isKept }) => isKept)) waves.push(say("waves_kept"));
   return paragraphs([text, ...waves, ...(DATA.total === null || all ? [] : [say("total_some")])]);
 }
 
@@ -27,7 +26,19 @@ function totalTexts() {
 function wavesText() {
   const number = Math.max(earlier().waves + (ended ? 0 : 1), 2);
   const spent = { epsilon: number * DATA.total.epsilon, factor: DATA.total.factor ** number };
-  return boundText({ bound: "waves", huge: "waves_huge" }, spent, { waves: numberText(number) });
+  const waves = { waves: numberText(number) };
+  if (!QUESTIONS.some(({ isKept }) => isKept)) {
+    return boundText({ bound: "waves", huge: "waves_huge" }, spent, waves);
+  }
+  const sum = (epsilons) => epsilons.reduce((one, other) => one + other, 0);
+  const own = (kept) =>
+    QUESTIONS.filter(({ isPrivate, isKept }) => isPrivate && isKept === kept)
+      .map((question) => question.spent.epsilon)
+      .sort((a, b) => b - a);
+  const fresh = sum(own(false).slice(0, DATA.client.ask ?? QUESTIONS.length));
+  const epsilon = Math.min(spent.epsilon, number * fresh + sum(own(true)));
+  const bounded = { epsilon, factor: Math.exp(Math.min(epsilon, 700)) };
+  return boundText({ bound: "waves_kept", huge: "waves_huge" }, bounded, waves);
 }
 
 /** How likely an unchanged answer may become over linked waves; null where that is not known. */
