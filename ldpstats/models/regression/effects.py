@@ -214,7 +214,9 @@ class GroupedAverages(Averages):
             rows = [(*row, label) for row in rows for label in labels]
         if len(names) > 1:
             return pd.MultiIndex.from_tuples(rows, names=[name or "row" for name in names])
-        index: pd.Index[Any] = pd.Index([one for (one,) in rows], name=names[0])
+        index: pd.Index[Any] = pd.Index(
+            [one for (one,) in rows], name=names[0], tupleize_cols=False
+        )
         return index
 
     @property
@@ -250,7 +252,10 @@ class GroupedAverages(Averages):
         return super().summary(self.alpha if alpha is None else alpha, max_rows, details)
 
     def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Body:
-        shown = shown.set_axis(self._rows_index[: len(shown)])
+        index = self._rows_index[: len(shown)]
+        if index.name == "term" and all(": " in label for label in index):  # blocks of variables
+            index = pd.MultiIndex.from_tuples([label.partition(": ")[::2] for label in index])
+        shown = shown.set_axis(index)
         return super()._body(shown, heads, cells)
 
     def _natural(self) -> tuple[Average, Array | None]:
@@ -476,11 +481,11 @@ class Effects(GroupedAverages):
 
     @property
     def _head(self) -> str:  # type: ignore[override]
-        return _NAMES.get(self.measure, self.measure.replace("_", " "))
+        return _NAMES.get(self.measure, "effect")
 
     @property
     def _unit(self) -> str:
-        return self._head
+        return _NAMES.get(self.measure, self.measure.replace("_", " "))
 
     @property
     def _null(self) -> float:  # type: ignore[override]
@@ -488,7 +493,7 @@ class Effects(GroupedAverages):
 
     def _heading(self) -> Heading:
         name = f"Effects on {one_line(self._subject, LONGEST_LABEL)}"
-        left = [("Effects:", self._head)]
+        left = [("Effects:", self._unit)]
         if len(self.terms) == 1:
             left.append(("Of:", one_line(self.terms[0], LONGEST_LABEL)))
         return name, left, [("Groups:", self.by or "none")]
@@ -795,11 +800,11 @@ def _groups(rows: Rows, by: Any) -> tuple[tuple[str, ...], list[tuple[Any, ...]]
 def _one_grouping(rows: Rows, by: Any) -> tuple[str, dict[Any, Group]]:
     """The name of a covariate, or of labels of the rows, and the groups that it makes."""
     law, n, formula = rows.law, rows.points.n, rows.law.data.formula
-    if isinstance(by, str) and rows.is_private(by):
-        every = np.ones(n, dtype=bool)
-        return by, {one: (every, law.configurations_with(by, one)) for one in law.answers(by)}
     if isinstance(by, str):
         name = str.__str__(by)
+        if rows.is_private(name):
+            every, answers = np.ones(n, dtype=bool), law.answers(name)
+            return name, {one: (every, law.configurations_with(name, one)) for one in answers}
         values = rows.values(name)
     else:  # a label for each respondent, or for each row of the table
         values = as_series("by", pd.Series(by) if isinstance(by, pd.Categorical) else by)
@@ -841,17 +846,15 @@ def _variables(rows: Rows, variables: Any) -> dict[str, Any]:
     """The variables whose effects are asked for, and what is asked of each; all by default."""
     if variables is None:
         return dict.fromkeys(rows.covariates)
-    if isinstance(variables, Mapping):
-        named = dict(variables)
-    else:
+    asked: Any = variables
+    if not isinstance(variables, Mapping):
         remedy = 'must be the name of a covariate, a list of names, or values, as in {"age": 10}'
-        names = (
-            [variables] if isinstance(variables, str) else listed("variables", variables, remedy)
-        )
-        named = dict.fromkeys(name if isinstance(name, str) else str(name) for name in names)
-    if not named:
+        one = isinstance(variables, str)
+        asked = [variables] if one else listed("variables", variables, remedy)
+        asked = {rows.known("variables", name): None for name in asked}
+    if not asked:
         raise InvalidArgument("variables", variables, "are none: name a covariate")
-    return {rows.known("variables", name): asked for name, asked in named.items()}
+    return {rows.known("variables", name): value for name, value in asked.items()}
 
 
 # -- marginal effects --------------------------------------------------------------------------
