@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from hostile.examples import JOBS, Examples, Site
+from hostile.examples import JOBS, RNG, Examples, Site
 
 import ldpstats as ldp
 
@@ -151,7 +151,9 @@ def _result_sites(kind: str, r: Any, has_formula: bool) -> Iterator[Site]:
     if kind == "private":
         grouped = {"by": "late", "kind": "adjusted"}
     averages = r.predictions(**grouped)
-    rows = {"max_rows": 40, "details": True}
+    new = {"newdata": point["exog"], "by": None, "at": None, "rng": RNG, "draws": 100}
+    moved = alpha | new | {"variables": {"age": 2.0}, "comparison": "difference", "pairs": True}
+    rows, lift = {"max_rows": 40, "details": True}, {"comparison": "ratio"}
     odds = alpha | {"per": {"age": 10.0}}
     calls: dict[str, tuple[Any, dict[str, Any]]] = {
         "conf_int": (r.conf_int, alpha | {"method": "wald"}),
@@ -163,6 +165,9 @@ def _result_sites(kind: str, r: Any, has_formula: bool) -> Iterator[Site]:
         "get_prediction": (r.get_prediction, point | alpha),
         "predictions": (r.predictions, alpha | grouped),
         "predictions at": (r.predictions, alpha | {"at": {"age": [-1.0, 1.0]}}),
+        "predictions newdata": (r.predictions, alpha | new),
+        "comparisons": (r.comparisons, moved),
+        "slopes": (r.slopes, alpha | new | {"variables": ["age"], "slope": "eydx"}),
         "get_margeff": (r.get_margeff, margins),
         "goodness_of_fit": (r.goodness_of_fit, {"groups": 5}),
         "odds_ratios": (r.odds_ratios, odds),
@@ -172,6 +177,7 @@ def _result_sites(kind: str, r: Any, has_formula: bool) -> Iterator[Site]:
         "margins summary_frame": (effects.summary_frame, alpha),
         "margins summary": (effects.summary, alpha),
         "averages summary_frame": (averages.summary_frame, alpha),
+        "averages contrasts": (averages.contrasts, {"reference": averages.groups[0]} | lift),
         "averages differences": (averages.differences, alpha | {"reference": averages.groups[0]}),
     }
     if r.method == "corrected" or kind == "private":

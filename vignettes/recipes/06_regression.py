@@ -34,10 +34,11 @@ results.summary()
 results.odds_ratios(per={"age": 10}).round(3)
 
 # %%
-# The estimates beside those that take the reports for answers, and marginal effects.
+# The estimates beside those that take the reports for answers; and what ten years of age, or
+# another religiousness, do to the share with an affair.
 
 results.plot_coefficients("naive")
-results.get_margeff().summary_frame().round(3)
+results.comparisons({"age": 10, "religious": None}).summary()
 
 # %%
 # **For your own data**, change the formula, and read the column of reports with

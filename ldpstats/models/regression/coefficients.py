@@ -350,9 +350,9 @@ class Coefficients(Stored, WaldResults):
              1       0.6
         Name: mean, dtype: float64
         """
-        from ldpstats.models.regression.effects import average_predictions
+        from ldpstats.models.regression.effects import Question
 
-        return average_predictions(self.law, by, alpha, kind, at, newdata, rng, draws)
+        return Question.of(self.law, by, at, newdata, alpha, rng, draws, kind).predictions()
 
     def comparisons(
         self,
@@ -415,12 +415,12 @@ class Coefficients(Stored, WaldResults):
         >>> results = ldp.regression("late ~ age * city", table, {"late": reports}).fit()
         >>> results.comparisons("city").to_frame().round(2)
                   term  estimate  std_error  lower  upper  p_value
-        0  city: 1 - 0      0.41       0.02   0.37   0.46      0.0
+        0  city: 1 - 0      0.36       0.02   0.32   0.41      0.0
         """
-        from ldpstats.models.regression.effects import comparisons
+        from ldpstats.models.regression.effects import Question
 
-        how = comparison, pairs, alpha, rng, draws
-        return comparisons(self.law, variables, by, at, newdata, *how)
+        question = Question.of(self.law, by, at, newdata, alpha, rng, draws)
+        return question.comparisons(variables, comparison, pairs)
 
     def slopes(
         self,
@@ -471,12 +471,12 @@ class Coefficients(Stored, WaldResults):
         >>> reports = ldp.Warner(epsilon=1.5).privatize(ill, rng)
         >>> results = ldp.regression("ill ~ age + I(age ** 2)", table, {"ill": reports}).fit()
         >>> results.slopes("age", at={"age": [-1, 1]}).frame["dydx"].round(1).tolist()
-        [-0.4, 0.3]
+        [-0.4, 0.4]
         """
-        from ldpstats.models.regression.effects import slopes
+        from ldpstats.models.regression.effects import Question
 
-        how = slope, alpha, rng, draws
-        return slopes(self.law, variables, by, at, newdata, *how)
+        question = Question.of(self.law, by, at, newdata, alpha, rng, draws)
+        return question.slopes(variables, slope)
 
     def get_margeff(
         self,

@@ -207,22 +207,17 @@ class GroupedAverages(Averages):
         levels: list[tuple[str, Sequence[Any]]] = [("term", self.terms)] if self.terms else []
         if self.law.labels is not None:
             levels.append((self.law.data.response_name or "category", list(self.law.labels)))
-        several = len(self.names) > 1
-        names = [name or ("row" if levels else None) for name in self.names]
-        if not self.names and not levels:
-            names, groups = [None], self.groups
-        elif not self.names:
-            groups, several = [()], True
-        else:
-            groups = self.groups
-        rows = [group if several else (group,) for group in groups]
+        names: list[str | None] = [name or None for name in self.names] or [None]
+        rows = [group if len(self.names) > 1 else (group,) for group in self.groups]
+        if not self.names and levels:
+            names, rows = [], [()]
         for name, labels in levels:
             names.append(name)
             rows = [(*row, label) for row in rows for label in labels]
         if len(names) > 1:
-            return pd.MultiIndex.from_tuples(rows, names=names)
+            return pd.MultiIndex.from_tuples(rows, names=[name or "row" for name in names])
         index: pd.Index[Any] = pd.Index(
-            [row[0] for row in rows], name=names[0], tupleize_cols=False
+            [one for (one,) in rows], name=names[0], tupleize_cols=False
         )
         return index
 
@@ -259,8 +254,32 @@ class GroupedAverages(Averages):
         return super().summary(self.alpha if alpha is None else alpha, max_rows, details)
 
     def _body(self, shown: pd.DataFrame, heads: list[str], cells: list[list[str]]) -> Body:
-        shown = shown.set_axis(self._rows_index[: len(shown)])
+        index = self._rows_index[: len(shown)]
+        if index.name == "term" and all(": " in label for label in index):  # blocks of variables
+            index = pd.MultiIndex.from_tuples([label.partition(": ")[::2] for label in index])
+        shown = shown.set_axis(index)
         return super()._body(shown, heads, cells)
+
+    def _natural(self) -> tuple[Average, Array | None]:
+        """Estimates and draws as they are shown."""
+        _, _, shown, slope = _SCALES[self.measure]
+        value = self.found.value
+        draws = None if self.draws is None else shown(self.draws)
+        return self.found.mapped(shown(value), slope(value)), draws
+
+    @property
+    def _estimated(self) -> tuple[Array, Array]:
+        natural, _ = self._natural()
+        return natural.value, natural.covariance(self.law.covariance)
+
+    def _bounds(self, alpha: float) -> Array:
+        if self.draws is not None:  # equal-tailed
+            ends = np.quantile(self.draws, [level(alpha) / 2.0, 1.0 - alpha / 2.0], axis=0)
+        else:
+            V = self.found.covariance(self.law.covariance)
+            half = self.law.quantile(alpha) * np.sqrt(np.maximum(np.diagonal(V), 0.0))
+            ends = np.stack([self.found.value - half, self.found.value + half])
+        return np.asarray(_SCALES[self.measure][2](ends).T)
 
     def _interval_notes(self, *of: Any) -> list[str]:
         note = "Averages over the respondents and their weights"
@@ -274,10 +293,6 @@ class GroupedAverages(Averages):
     # -- contrasts of groups -------------------------------------------------------------------
 
     _comparisons: ClassVar[tuple[str, ...]] = ("difference", "ratio")
-
-    def _natural(self) -> tuple[Average, Array | None]:
-        """Estimates and draws as they are shown."""
-        return self.found, self.draws
 
     def contrasts(self, reference: Any = None, comparison: str = "difference") -> Effects:
         """Comparisons of groups, as results that can be tested and drawn.
@@ -308,14 +323,12 @@ class GroupedAverages(Averages):
         if reference is not None:
             first = self._place(reference)
             pairs = [(b, first) for b in places if b != first]
-        R = np.zeros((len(pairs), len(self.groups)))
-        for row, (b, a) in enumerate(pairs):
-            R[row, b], R[row, a] = 1.0, -1.0
-        each = np.kron(R, np.eye(len(self.index) // len(self.groups)))
+        of = np.eye(len(places))
+        R = np.kron([of[b] - of[a] for b, a in pairs], np.eye(len(self.index) // len(self.groups)))
         natural, draws = self._natural()
-        found = _scaled(natural, comparison).times(each)
+        found = _scaled(natural, comparison).times(R)
         if draws is not None:
-            draws = _SCALES[comparison][0](draws) @ each.T
+            draws = _SCALES[comparison][0](draws) @ R.T
         texts = [", ".join(map(str, g)) if isinstance(g, tuple) else str(g) for g in self.groups]
         sign = _SIGNS[comparison]
         labels = [f"{texts[b]} {sign} {texts[a]}" for b, a in pairs]
@@ -402,7 +415,7 @@ class AveragePredictions(GroupedAverages):
 
     def _bounds(self, alpha: float) -> Array:
         if self.draws is not None:
-            return _quantiles(self.draws, alpha)
+            return super()._bounds(alpha)
         return np.column_stack(self.law.intervals(self.found.value, self.bse.to_numpy(), alpha))
 
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
@@ -454,17 +467,6 @@ class Effects(GroupedAverages):
     def __repr__(self) -> str:
         return str(self.summary())
 
-    def _natural(self) -> tuple[Average, Array | None]:
-        _, _, shown, slope = _SCALES[self.measure]
-        value = self.found.value
-        draws = None if self.draws is None else shown(self.draws)
-        return self.found.mapped(shown(value), slope(value)), draws
-
-    @property
-    def _estimated(self) -> tuple[Array, Array]:
-        natural, _ = self._natural()
-        return natural.value, natural.covariance(self.law.covariance)
-
     @property
     def tvalues(self) -> Any:
         """Estimates over their standard errors, of ratios on the log scale."""
@@ -472,15 +474,6 @@ class Effects(GroupedAverages):
         with np.errstate(divide="ignore", invalid="ignore"):
             z = self.found.value / np.sqrt(np.maximum(variance, 0.0))
         return self._shaped(np.where(np.isfinite(z), z, np.nan), "tvalues")
-
-    def _bounds(self, alpha: float) -> Array:
-        shown = _SCALES[self.measure][2]
-        if self.draws is not None:
-            return np.asarray(shown(_quantiles(self.draws, alpha)))
-        V = self.found.covariance(self.law.covariance)
-        half = self.law.quantile(alpha) * np.sqrt(np.maximum(np.diagonal(V), 0.0))
-        value = self.found.value
-        return np.asarray(shown(np.column_stack([value - half, value + half])))
 
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """The effects as a table, with intervals of another level."""
@@ -490,11 +483,11 @@ class Effects(GroupedAverages):
 
     @property
     def _head(self) -> str:  # type: ignore[override]
-        return _NAMES.get(self.measure, self.measure.replace("_", " "))
+        return _NAMES.get(self.measure, "effect")
 
     @property
     def _unit(self) -> str:
-        return self._head
+        return _NAMES.get(self.measure, self.measure.replace("_", " "))
 
     @property
     def _null(self) -> float:  # type: ignore[override]
@@ -502,7 +495,7 @@ class Effects(GroupedAverages):
 
     def _heading(self) -> Heading:
         name = f"Effects on {one_line(self._subject, LONGEST_LABEL)}"
-        left = [("Effects:", self._head)]
+        left = [("Effects:", self._unit)]
         if len(self.terms) == 1:
             left.append(("Of:", one_line(self.terms[0], LONGEST_LABEL)))
         return name, left, [("Groups:", self.by or "none")]
@@ -518,11 +511,6 @@ class Effects(GroupedAverages):
         return [note]
 
 
-def _quantiles(draws: Array, alpha: float) -> Array:
-    """Equal-tailed intervals of draws, (R, m) -> (m, 2)."""
-    return np.asarray(np.quantile(draws, [level(alpha) / 2.0, 1.0 - alpha / 2.0], axis=0).T)
-
-
 def _same(value: Array) -> Array:
     return value
 
@@ -531,7 +519,7 @@ _ONE = np.ones_like
 # the scale on which two means are compared, its derivative, what is shown and its derivative
 _PLAIN = (_same, _ONE, _same, _ONE)
 _SCALES: dict[str, Any] = {
-    **dict.fromkeys(("difference", *_NAMES), _PLAIN),
+    **dict.fromkeys(("mean", "difference", *_NAMES), _PLAIN),
     "ratio": (np.log, np.reciprocal, np.exp, np.exp),
     "lift": (np.log, np.reciprocal, np.expm1, np.exp),
     "odds_ratio": (lambda p: np.log(p / (1 - p)), lambda p: 1 / (p * (1 - p)), np.exp, np.exp),
@@ -556,27 +544,13 @@ def _scaled(mean: Average, comparison: str) -> Average:
 
 Made = TypeVar("Made", bound="GroupedAverages")
 Side = tuple[Points, Sequence[Array] | None]  # rows, and directions in which they move
-Sides = Callable[[dict[str, Any]], list[Side]]
-Group = tuple[Mask | None, list[int] | None]  # rows, and configurations of private predictors
-
-
-def _averaged(law: FittedLaw, side: Side, group: Group, theta: Array, of: Function) -> Average:
-    """The average in a group, of the means that are shown."""
-    (points, along), (inside, chosen) = side, group
-    if inside is not None:
-        rows = np.flatnonzero(inside & (points.weights > 0.0))
-        weights = points.weights[rows]
-        points = points.take(rows, weights / weights.sum())
-        along = None if along is None else [one[rows] for one in along]
-    found = average(points, theta, of, chosen, along)
-    if chosen is not None:
-        found = found / average(points, theta, ones, chosen)
-    return found[law.shown]
+Sides = Callable[[dict[str, Any]], list[Side]]  # of what other covariates are set to
+Group = tuple[Mask, list[int] | None]  # rows, and configurations of private predictors
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is asked of averages: of which rows, in which groups and set to which values.
+    """What is asked of averages: of which rows, in which groups, set to which values.
 
     `thetas` are the estimated parameters and, for intervals by simulation, others drawn from their
     law.
@@ -601,31 +575,40 @@ class Question:
         alpha: Any,
         rng: Any = None,
         draws: Any = None,
+        kind: Any = "within",
     ) -> Question:
         """Read the arguments that predictions, comparisons and slopes share."""
         law.quantile(alpha)
         law.refuse_incomplete("predictions")
+        kind = one_of("kind", kind, ("within", "adjusted"))
         rows = Rows.of(law, newdata)
-        settings = [{}] if at is None else _settings(rows, at)
-        kind = "within" if at is None else "adjusted"
+        every = np.ones(rows.points.n, dtype=bool), None
         names: tuple[str, ...] = ()
         labels: list[tuple[Any, ...]] = [()]
-        groups: list[Group] = [(None, None)]
+        groups: list[Group] = [every]
+        settings = [{}] if at is None else _settings(rows, at)
         if by is not None:
             names, labels, groups = _groups(rows, by)
         elif newdata is not None and at is None:
-            kind, names = "rows", (str(rows.index.name or ""),)
-            labels = [(label,) for label in rows.index]
-            if len(labels) > _MOST_ROWS:
-                remedy = f"has more than {_MOST_ROWS:,} rows: pass by=, or see get_prediction"
-                raise InvalidArgument("newdata", f"{len(labels):,} rows", remedy)
-            groups = [(own, None) for own in np.eye(len(labels), dtype=bool)]
+            if rows.points.n > _MOST_ROWS:
+                remedy = f"are more than {_MOST_ROWS:,}: pass by=, or see get_prediction"
+                raise InvalidArgument("newdata", f"{rows.points.n:,} rows", remedy)
+            names, labels = (str(rows.index.name or ""),), [(label,) for label in rows.index]
+            kind, groups = "rows", [(own, None) for own in np.eye(len(labels), dtype=bool)]
         for name in names:
             if name in settings[0]:
                 raise InvalidArgument("by", name, "is set by at=: take it from one of them")
+        if kind == "adjusted" and by is not None:
+            if not all(isinstance(name, str) for name in ([by] if isinstance(by, str) else by)):
+                remedy = "'adjusted' sets all respondents to each group: pass by= the name of a "
+                raise InvalidArgument("kind", kind, f"{remedy}covariate, not labels")
+            own = [dict(zip(names, label, strict=True)) for label in labels]
+            settings = [one | other for one in own for other in settings]
+            names, labels, groups = (), [()], [every]
         if len(groups) * len(settings) > _MOST_ROWS:
             much = f"{len(groups) * len(settings):,} groups and values"
             raise InvalidArgument("at", much, f"are more than {_MOST_ROWS:,}: use fewer")
+        kind = "adjusted" if settings[0] else kind
         thetas = [law.theta, *_drawn(law, rng, draws)]
         return cls(rows, names, labels, groups, settings, kind, float(alpha), thetas)
 
@@ -637,30 +620,92 @@ class Question:
             return [(typical_row(points, "mean") if typical else points, None)]
 
         of = means(self.rows.law.data.outcome)
-        return self.answer(AveragePredictions, [predicted], (), "mean", of)
+        return self._answer(AveragePredictions, {"": predicted}, "mean", of)
 
-    def answer(
-        self,
-        made: type[Made],
-        sides: Sequence[Sides],
-        terms: Sequence[str],
-        measure: str,
-        of: Function,
+    def comparisons(self, variables: Any, comparison: Any, pairs: Any) -> Effects:
+        """Comparisons of average predictions; see `RegressionResults.comparisons`."""
+        rows, outcome = self.rows, self.rows.law.data.outcome
+        comparison = one_of("comparison", comparison, tuple(_SIGNS))
+        pairs = boolean("pairs", pairs)
+        if comparison == "odds_ratio" and not isinstance(outcome, Categorical):
+            remedy = "is of probabilities, and the outcome is a number: use 'difference' or 'ratio'"
+            raise InvalidArgument("comparison", comparison, remedy)
+        terms: dict[str, Sides] = {}
+        for name, asked in _variables(rows, variables).items():
+            where, is_number = f"variables[{name!r}]", rows.is_number(name)
+            levels = [] if is_number and asked is not None else rows.levels(name)
+            if isinstance(asked, list | tuple):
+                levels = _values_of(rows, where, name, list(asked))
+                if len(levels) != 2:
+                    raise InvalidArgument(where, asked, "must be two values, the lower first")
+            elif is_number and set(levels) != {0, 1}:
+                step = numbers(where, 1.0 if asked is None else asked, _STEPS)
+                if step.shape != () or not np.isfinite(step) or not step:
+                    raise InvalidArgument(where, asked, _STEPS)
+                ways: Any = ({}, (name, float(step))), ({}, None)
+                terms[f"{name}: {step:+g}"] = partial(self._sides, ways)
+                continue
+            elif asked is not None:
+                (first,) = _values_of(rows, where, name, asked)
+                levels = [first, *(one for one in levels if one != first)]
+            if name in self.settings[0]:
+                remedy = "is set to values, and compared: leave it out of at"
+                raise InvalidArgument("at", name, remedy)
+            if len(levels) > _MOST_GROUPS:
+                remedy = f"has {len(levels):,} levels, {_MOST_GROUPS} at most: compare two of them"
+                raise InvalidArgument("variables", name, f"{remedy}, as {{{name!r}: [low, high]}}")
+            for low, high in combinations(levels, 2):
+                if pairs or low == levels[0]:
+                    ways = ({name: high}, None), ({name: low}, None)
+                    label = f"{name}: {high} {_SIGNS[comparison]} {low}"
+                    terms[label] = partial(self._sides, ways)
+        return self._answer(Effects, terms, comparison, means(outcome))
+
+    def slopes(self, variables: Any, slope: Any) -> Effects:
+        """Average slopes; see `RegressionResults.slopes`."""
+        slope, rows = one_of("slope", slope, tuple(_NAMES)), self.rows
+        if isinstance(variables, Mapping):
+            remedy = "must be the name of a number, or several: values belong into at="
+            raise InvalidArgument("variables", variables, remedy)
+        names, elastic = list(_variables(rows, variables)), slope.endswith("ex")
+        if variables is None:
+            names = [name for name in names if rows.is_number(name)]
+        if not names:
+            raise InvalidArgument("variables", None, "the model has no number: use comparisons()")
+        for name in names:
+            if not rows.is_number(name):
+                remedy = f"has categories, and slopes are of numbers: use comparisons({name!r})"
+                raise InvalidArgument("variables", name, remedy)
+            if elastic and name in rows.law.questions:
+                remedy = f"is by the logarithm of {name!r}, which nobody knows: use 'dydx' or "
+                raise InvalidArgument("slope", slope, f"{remedy}'eydx'")
+        terms: dict[str, Sides] = {name: partial(self._along, name, elastic) for name in names}
+        of = rates(rows.law.data.outcome, slope.startswith("ey"))
+        return self._answer(Effects, terms, slope, of)
+
+    def _sides(self, ways: Any, values: dict[str, Any]) -> list[Side]:
+        """All rows in two ways: with other values, or after a step."""
+        return [(self.rows.at(values | own, step), None) for own, step in ways]
+
+    def _along(self, name: str, elastic: bool, values: dict[str, Any]) -> list[Side]:
+        """Rows that move along a covariate."""
+        return [self.rows.toward(name, values, elastic)]
+
+    def _answer(
+        self, made: type[Made], terms: Mapping[str, Sides], measure: str, of: Function
     ) -> Made:
         """Averages of the sides of each term; where a term has two, compared by the measure."""
-        law = self.rows.law
         found: dict[tuple[int, int, int], list[Average]] = {}
         for s, values in enumerate(self.settings):
-            for t, term in enumerate(sides):
-                both = term(values)
+            for t, sides in enumerate(terms.values()):
+                both = sides(values)
                 for g, group in enumerate(self.groups):
-                    each = []
+                    found[g, s, t] = each = []
                     for theta in self.thetas:
-                        one, *other = (_averaged(law, side, group, theta, of) for side in both)
+                        one, *other = (self._average(side, group, theta, of) for side in both)
                         if other:
                             one = _scaled(one, measure) - _scaled(other[0], measure)
                         each.append(one)
-                    found[g, s, t] = each
         parts = [found[key] for key in sorted(found)]
         labels: list[Any] = [
             (*label, *values.values()) for label in self.labels for values in self.settings
@@ -672,8 +717,21 @@ class Question:
         if len(self.thetas) > 1:
             draws = np.hstack([[one.value for one in each[1:]] for each in parts])
         estimate = Average.stacked([each[0] for each in parts])
-        how = self.kind, measure, self.alpha, law, estimate, draws
-        return made(labels, names, tuple(terms), *how)
+        how = self.kind, measure, self.alpha, self.rows.law, estimate, draws
+        return made(labels, names, tuple(filter(None, terms)), *how)
+
+    def _average(self, side: Side, group: Group, theta: Array, of: Function) -> Average:
+        """The average in a group, of the means that are shown."""
+        (points, along), (inside, chosen) = side, group
+        if not inside.all():
+            rows = np.flatnonzero(inside & (points.weights > 0.0))
+            weights = points.weights[rows]
+            points = points.take(rows, weights / weights.sum())
+            along = None if along is None else [one[rows] for one in along]
+        found = average(points, theta, of, chosen, along)
+        if chosen is not None:
+            found = found / average(points, theta, ones, chosen)
+        return found[self.rows.law.shown]
 
 
 def _drawn(law: FittedLaw, rng: Any, draws: Any) -> list[Array]:
@@ -726,36 +784,29 @@ def _values_of(rows: Rows, where: str, name: str, wanted: Any) -> list[Any]:
 def _groups(rows: Rows, by: Any) -> tuple[tuple[str, ...], list[tuple[Any, ...]], list[Group]]:
     """Names and labels of groups, and who is in them; of several covariates all combinations."""
     several = isinstance(by, list | tuple) and 0 < len(by) < rows.points.n
-    if not several or not all(isinstance(name, str) for name in by):
-        name, labels, groups = _one_grouping(rows, by)
-        return (name,), [(label,) for label in labels], groups
-    law = rows.law
-    each = [_one_grouping(rows, name) for name in by]
-    if len(by) != len({name for name, *_ in each}):
+    several = several and all(isinstance(name, str) for name in by)
+    each = [_one_grouping(rows, one) for one in (by if several else [by])]
+    names = tuple(name for name, _ in each)
+    if len(set(names)) < len(names):
         raise InvalidArgument("by", by, "names a covariate twice")
     labels, groups = [], list[Group]()
-    for places in product(*(range(len(labels)) for _, labels, _ in each)):
-        inside, chosen = np.ones(rows.points.n, dtype=bool), list(range(len(law.data.designs)))
-        for (_, _, one), place in zip(each, places, strict=True):
-            rows_of, some = one[place]
-            inside &= True if rows_of is None else rows_of
-            chosen = chosen if some is None else [c for c in chosen if c in some]
+    for parts in product(*(own.items() for _, own in each)):
+        inside = np.logical_and.reduce([rows_of for _, (rows_of, _) in parts])
+        private = [set(chosen) for _, (_, chosen) in parts if chosen is not None]
         if (inside & (rows.points.weights > 0.0)).any():
-            label = (one[place] for (_, one, _), place in zip(each, places, strict=True))
-            labels.append(tuple(label))
-            private = any(some is not None for _, _, own in each for _, some in own)
-            groups.append((inside, chosen if private else None))
-    return tuple(name for name, *_ in each), labels, groups
+            labels.append(tuple(label for label, _ in parts))
+            groups.append((inside, sorted(set.intersection(*private)) if private else None))
+    return names, labels, groups
 
 
-def _one_grouping(rows: Rows, by: Any) -> tuple[str, list[Any], list[Group]]:
+def _one_grouping(rows: Rows, by: Any) -> tuple[str, dict[Any, Group]]:
     """The name of a covariate, or of labels of the rows, and the groups that it makes."""
     law, n, formula = rows.law, rows.points.n, rows.law.data.formula
-    if isinstance(by, str) and rows.is_private(by):
-        answers = law.answers(by)
-        return by, answers, [(None, law.configurations_with(by, one)) for one in answers]
     if isinstance(by, str):
         name = str.__str__(by)
+        if rows.is_private(name):
+            every, answers = np.ones(n, dtype=bool), law.answers(name)
+            return name, {one: (every, law.configurations_with(name, one)) for one in answers}
         values = rows.values(name)
     else:  # a label for each respondent, or for each row of the table
         values = as_series("by", pd.Series(by) if isinstance(by, pd.Categorical) else by)
@@ -787,155 +838,25 @@ def _one_grouping(rows: Rows, by: Any) -> tuple[str, list[Any], list[Group]]:
             order = np.argsort(np.asarray(labels), kind="stable")
         except Exception:  # of several types
             order = np.arange(len(labels))
-    return name, [labels[g] for g in order], [(codes == g, None) for g in order]
-
-
-# -- predictions, comparisons and slopes -------------------------------------------------------
-
-
-def average_predictions(
-    law: FittedLaw,
-    by: Any,
-    alpha: Any,
-    kind: Any,
-    at: Any = None,
-    newdata: Any = None,
-    rng: Any = None,
-    draws: Any = 1000,
-) -> AveragePredictions:
-    """Average predictions; see `RegressionResults.predictions`."""
-    kind = one_of("kind", kind, ("within", "adjusted"))
-    question = Question.of(law, by, at, newdata, alpha, rng, draws)
-    if kind == "adjusted" and by is not None:
-        if not all(isinstance(name, str) for name in ([by] if isinstance(by, str) else by)):
-            remedy = "'adjusted' sets all respondents to each group: pass by= the name of a "
-            raise InvalidArgument("kind", kind, f"{remedy}covariate, not labels")
-        values = [dict(zip(question.names, one, strict=True)) for one in question.labels]
-        settings = [own | other for own in values for other in question.settings]
-        how: Any = {"names": (), "labels": [()], "groups": [(None, None)], "kind": "adjusted"}
-        question = replace(question, settings=settings, **how)
-    return question.predictions()
-
-
-def comparisons(
-    law: FittedLaw,
-    variables: Any,
-    by: Any,
-    at: Any,
-    newdata: Any,
-    comparison: Any,
-    pairs: Any,
-    alpha: Any,
-    rng: Any,
-    draws: Any,
-) -> Effects:
-    """Comparisons of average predictions; see `RegressionResults.comparisons`."""
-    comparison = one_of("comparison", comparison, tuple(_SIGNS))
-    pairs = boolean("pairs", pairs)
-    if comparison == "odds_ratio" and not isinstance(law.data.outcome, Categorical):
-        remedy = "is of probabilities, and the outcome is a number: use 'difference' or 'ratio'"
-        raise InvalidArgument("comparison", comparison, remedy)
-    question = Question.of(law, by, at, newdata, alpha, rng, draws)
-    rows, sign, terms, sides = question.rows, _SIGNS[comparison], list[str](), list[Sides]()
-
-    def compare(name: str, high: Any, low: Any) -> None:
-        if name in question.settings[0]:
-            raise InvalidArgument("at", name, "is set to values, and compared: leave it out of at")
-        terms.append(f"{name}: {high} {sign} {low}")
-        sides.append(lambda values: [(rows.at(values | {name: v}), None) for v in (high, low)])
-
-    def move(name: str, step: float) -> None:
-        terms.append(f"{name}: {step:+g}")
-        ways = (name, step), None
-        sides.append(lambda values: [(rows.at(values, way), None) for way in ways])
-
-    for name, asked in _variables(rows, variables).items():
-        where = f"variables[{name!r}]"
-        two = isinstance(asked, list | tuple)
-        if two:
-            low, *others = _values_of(rows, where, name, list(asked))
-            if len(others) != 1:
-                raise InvalidArgument(where, asked, "must be two values, the lower first")
-            compare(name, others[0], low)
-            continue
-        levels = [] if rows.is_number(name) and asked is not None else rows.levels(name)
-        if rows.is_number(name) and set(levels) != {0, 1}:
-            step = numbers(where, 1.0 if asked is None else asked, _STEPS)
-            if step.shape != () or not np.isfinite(step) or not step:
-                raise InvalidArgument(where, asked, _STEPS)
-            move(name, float(step))
-            continue
-        if asked is not None:
-            (first,) = _values_of(rows, where, name, asked)
-            levels = [first, *(one for one in levels if one != first)]
-        if len(levels) > _MOST_GROUPS:
-            remedy = f"has {len(levels):,} levels, {_MOST_GROUPS} at most: compare two of them, as "
-            raise InvalidArgument("variables", name, f"{remedy}{{{name!r}: [low, high]}}")
-        for low, high in combinations(levels, 2):
-            if pairs or low == levels[0]:
-                compare(name, high, low)
-    of = means(law.data.outcome)
-    return question.answer(Effects, sides, terms, comparison, of)
+    return name, {labels[g]: (codes == g, None) for g in order}
 
 
 _STEPS = "must be how far the number moves, such as 10, or two values, such as [20, 40]"
-
-
-def slopes(
-    law: FittedLaw,
-    variables: Any,
-    by: Any,
-    at: Any,
-    newdata: Any,
-    slope: Any,
-    alpha: Any,
-    rng: Any,
-    draws: Any,
-) -> Effects:
-    """Average slopes; see `RegressionResults.slopes`."""
-    slope = one_of("slope", slope, tuple(_NAMES))
-    if isinstance(variables, Mapping):
-        remedy = "must be the name of a number, or several: values belong into at="
-        raise InvalidArgument("variables", variables, remedy)
-    question = Question.of(law, by, at, newdata, alpha, rng, draws)
-    rows, elastic = question.rows, slope.endswith("ex")
-    names = list(_variables(rows, variables))
-    if variables is None:
-        names = [name for name in names if rows.is_number(name)]
-        if not names:
-            raise InvalidArgument("variables", None, "the model has no number: use comparisons()")
-    for name in names:
-        if not rows.is_number(name):
-            remedy = f"has categories, and slopes are of numbers: use comparisons({name!r})"
-            raise InvalidArgument("variables", name, remedy)
-        if elastic and name in law.questions:
-            remedy = f"is by the logarithm of {name!r}, which nobody knows: use 'dydx' or 'eydx'"
-            raise InvalidArgument("slope", slope, remedy)
-    sides: list[Sides] = [partial(_moved, rows, name, elastic) for name in names]
-    of = rates(law.data.outcome, slope.startswith("ey"))
-    return question.answer(Effects, sides, names, slope, of)
-
-
-def _moved(rows: Rows, name: str, elastic: bool, values: dict[str, Any]) -> list[Side]:
-    """Rows that move along a covariate."""
-    return [rows.toward(name, values, elastic)]
 
 
 def _variables(rows: Rows, variables: Any) -> dict[str, Any]:
     """The variables whose effects are asked for, and what is asked of each; all by default."""
     if variables is None:
         return dict.fromkeys(rows.covariates)
-    if isinstance(variables, Mapping):
-        named = dict(variables)
-    else:
+    asked: Any = variables
+    if not isinstance(variables, Mapping):
         remedy = 'must be the name of a covariate, a list of names, or values, as in {"age": 10}'
-        names = (
-            [variables] if isinstance(variables, str) else listed("variables", variables, remedy)
-        )
-        named = dict.fromkeys(name if isinstance(name, str) else str(name) for name in names)
-    if not named:
+        one = isinstance(variables, str)
+        asked = [variables] if one else listed("variables", variables, remedy)
+        asked = {rows.known("variables", name): None for name in asked}
+    if not asked:
         raise InvalidArgument("variables", variables, "are none: name a covariate")
-    return {rows.known("variables", name): asked for name, asked in named.items()}
+    return {rows.known("variables", name): value for name, value in asked.items()}
 
 
 # -- marginal effects --------------------------------------------------------------------------

@@ -392,7 +392,7 @@ class Rows:
         covariates = self.covariates
         if not isinstance(name, str) or name not in covariates:
             remedy = f"is no covariate, of which there are {', '.join(map(str, covariates[:10]))}"
-            hint = did_you_mean(name, tuple(map(str, covariates)))
+            hint = did_you_mean(name, covariates) if isinstance(name, str) else ""
             raise InvalidArgument(argument, name, remedy + hint)
         return str.__str__(name)
 
