@@ -235,7 +235,8 @@ class PrivatizedMixedLogit(PrivatizedRegression):
         """
         asked = {"method": method, "penalty": penalty, "cov_type": cov_type, "cov_kwds": cov_kwds}
         for option, chosen in asked.items():
-            if chosen is not None and (option, chosen) not in _ONLY:
+            plain = isinstance(chosen, str) and (option, str.__str__(chosen)) in _ONLY
+            if chosen is not None and not plain:
                 raise NotAvailable(
                     f"{option}: a model with random intercepts is fitted by maximum likelihood "
                     f"with its information alone: leave out {option}=, or fit the model without "
@@ -564,7 +565,7 @@ class MixedCoefficients(Coefficients):
     def predictions(self, by: Any = None, *others: Any, **options: Any) -> Any:
         """As of other regressions; shares given the reports of each group are `group_shares`."""
         name = self.model.data.groups.name
-        if isinstance(by, str) and by == name:
+        if isinstance(by, str) and str.__str__(by) == name:
             remedy = "are the groups with intercepts of their own: use group_shares()"
             raise InvalidArgument("by", by, remedy)
         return super().predictions(by, *others, **options)
