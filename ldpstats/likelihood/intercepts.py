@@ -109,14 +109,6 @@ class GroupedLikelihood(RegressionLikelihood):
             hessian += part.design.hessian(theta, second, G) + spread
         return value, score, hessian
 
-    def scores(self, theta: Array) -> Array:
-        """The score of each group, (groups, size)."""
-        each = []
-        for part in self.parts:
-            there = part._integrated(theta, 1)
-            each.append((part._scores(there) * there.posterior[..., None]).sum(axis=0))
-        return np.vstack(each)
-
     def angle(self, theta: Array) -> float:
         """The angle between two variances of intercepts at zero, in their information.
 

@@ -39,6 +39,7 @@ def regression_sites(e: Examples) -> Iterator[Site]:
         yield from _result_sites(kind, model.fit(), kind in ("private", "formula"))
     yield from _posterior_sites(made["Logit"], ldp.PrivatizedOLS(jobs, X, scores=[1.0, 2.0, 4.0]))
     yield from _device_sites(late, X, rng)
+    yield from _mixed_sites(reports, X)
     drawn = {"results": [made["Logit"].fit(), made["formula"].fit()], "labels": ["a", "b"]}
     drawn |= {"names": ["age"], "constant": False, "alpha": 0.1, "most": 5, "ax": None}
     yield Site("plot_coefficients", ldp.plot_coefficients, drawn | {"title": "Late"}, slow=True)
@@ -120,6 +121,30 @@ def _device_sites(late: Any, X: pd.DataFrame, rng: np.random.Generator) -> Itera
     yield Site("DeviceRegressionResults.wald_test", r.wald_test, constraint)
     yield Site("DeviceRegressionResults.summary", r.summary, {"alpha": 0.05}, slow=True)
     yield Site("DeviceRegressionResults.summary_frame", r.summary_frame, {"alpha": 0.05}, slow=True)
+
+
+def _mixed_sites(reports: Any, X: pd.DataFrame) -> Iterator[Site]:
+    groups = pd.Series(np.arange(N) % 6, name="school")
+    given: dict[str, Any] = {"reports": reports, "X": X, "groups": groups, "link": "probit"}
+    given |= {name: ROWS[name] for name in ("offset", "freq_weights")} | {"candidates": None}
+    names = {name: (*MODEL, "school") for name in given}
+    yield Site("PrivatizedMixedLogit", ldp.PrivatizedMixedLogit, given, names)
+    model = ldp.PrivatizedMixedLogit(reports, X, groups)
+
+    def fitted(**given: Any) -> Any:
+        return model.fit(**given).params
+
+    yield Site("PrivatizedMixedLogit.fit", fitted, FIT | {"n_nodes": 11}, slow=True)
+    r, alpha = model.fit(), {"alpha": 0.05}
+    yield Site("MixedRegressionResults.conf_int", r.conf_int, alpha | {"method": "wald"})
+    yield Site("MixedRegressionResults.icc", r.icc, alpha)
+    yield Site("MixedRegressionResults.group_intercepts", r.group_intercepts, alpha)
+    yield Site("MixedRegressionResults.group_shares", r.group_shares, alpha)
+    averages = alpha | {"by": "city", "kind": "within"}
+    by = {"by": ("by", "covariate", "column", "groups")}
+    yield Site("MixedRegressionResults.predictions", r.predictions, averages, by)
+    plot = alpha | {"most": 3, "ax": None, "title": "Late"}
+    yield Site("MixedRegressionResults.plot_groups", r.plot_groups, plot, slow=True)
 
 
 def _fit_sites(kind: str, model: Any) -> Iterator[Site]:

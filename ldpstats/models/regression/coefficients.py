@@ -839,7 +839,7 @@ class StoredRegression(Coefficients):
         return pd.DataFrame(ends, index=self.index, columns=["lower", "upper"])
 
     def _bounds(self, alpha: float) -> Array:
-        if self.why_wald:
+        if self.why_wald and not self.model.sd_names:
             return super()._bounds(alpha)
         if alpha != _LEVEL:
             raise NotAvailable(

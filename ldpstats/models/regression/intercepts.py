@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -44,7 +45,6 @@ _SPREADS = (0.7, 0.2, 2.0)  # standard deviations that iterations start from
 _NONE = 0.05  # a standard deviation that may be zero
 _SAME = 1e-6  # log-likelihood that it may gain then
 _TOLERANCE = 1e-5  # of the Newton decrement: the last steps are taken with more nodes
-_LEVEL = 0.05  # one minus that of the intervals in a document
 _ONLY = [("method", "mle"), ("cov_type", "nonrobust")]  # options that are taken
 _LAST = 2
 _VARIANCES = {"logit": np.pi**2 / 3.0, "probit": 1.0, "cloglog": np.pi**2 / 6.0}  # of errors
@@ -106,9 +106,9 @@ class PrivatizedMixedLogit(PrivatizedRegression):
     >>> reports = ldp.Warner(epsilon=2.0).privatize(late, rng)
     >>> model = ldp.PrivatizedMixedLogit(reports, X, pd.Series(school, name="school"))
     >>> model.fit().params.round(1)
-    const        -0.5
-    age           0.8
-    sd(school)    0.7
+    const        -0.4
+    age           0.7
+    sd(school)    0.8
     Name: params, dtype: float64
     """
 
@@ -186,8 +186,7 @@ class PrivatizedMixedLogit(PrivatizedRegression):
             none = maximise(likelihood, at, ~zero, 100, _TOLERANCE, None, self.units)
             if none.value >= top.value - _SAME:
                 return replace(none, held=np.zeros(theta.shape, dtype=bool))
-        value, score, hessian = likelihood.evaluate(theta)
-        return replace(top, theta=theta, value=value, score=score, hessian=hessian)
+        return self._evaluated(replace(top, theta=theta))
 
     def fit(
         self,
@@ -235,43 +234,45 @@ class PrivatizedMixedLogit(PrivatizedRegression):
         """
         asked = {"method": method, "penalty": penalty, "cov_type": cov_type, "cov_kwds": cov_kwds}
         for option, chosen in asked.items():
-            if chosen is not None and (option, chosen) not in _ONLY:
+            plain = isinstance(chosen, str) and (option, str.__str__(chosen)) in _ONLY
+            if chosen is not None and not plain:
                 raise NotAvailable(
                     f"{option}: a model with random intercepts is fitted by maximum likelihood "
                     f"with its information alone: leave out {option}=, or fit the model without "
                     "random intercepts"
                 )
         maxiter = positive_integer("maxiter", maxiter)
-        h = len(self.sd_names)
-        steps = _NODES[h - 1] if n_nodes is None else (positive_integer("n_nodes", n_nodes, 2),)
+        steps = _NODES[len(self.sd_names) - 1]
+        pairs = [*pairwise(steps)]
+        if n_nodes is not None:
+            pairs = [(positive_integer("n_nodes", n_nodes, 2), n_nodes)]
         first = None if start_params is None else self._first(start_params)
-        for i, nodes in enumerate(steps):
-            found = self.with_nodes(nodes).climb(None, first, maxiter)
-            top = found.maximum
-            finer = self.with_nodes(steps[min(i + 1, len(steps) - 1)])
-            value, score, back = finer._newton(top.theta)
-            off = score - top.score
+        for nodes, more in pairs:
+            found, finer = self.with_nodes(nodes).climb(None, first, maxiter), self.with_nodes(more)
+            top = finer._evaluated(found.maximum)
+            off, back = top.score - found.maximum.score, self._inverse(top)
             moved = float(np.sqrt(max(0.0, off @ back @ off)))
-            enough = moved < _MOVED and abs(value - top.value) < _GAINED
+            enough = moved < _MOVED and abs(top.value - found.maximum.value) < _GAINED
             if enough:
                 break
             first = np.where(self._may_move(top.theta), top.theta, 0.1)
-        theta = top.theta
         for _ in range(_LAST if enough and found.flat is None else 0):  # without a search
-            theta = theta + back @ score
-            value, score, back = finer._newton(theta)
-        likelihood = finer.likelihood
-        value, score, hessian = likelihood.evaluate(theta)
-        top = replace(top, theta=theta, value=value, score=score, hessian=hessian)
+            theta = top.theta + self._inverse(top) @ top.score
+            top = finer._evaluated(replace(top, theta=theta))
+        moved = moved if n_nodes is None else np.nan
         return finer._results(replace(found, maximum=top), moved, not enough)
 
-    def _newton(self, theta: Array) -> tuple[float, Array, Array]:
-        """Value, score and the inverse of the information, zero of what may not move."""
-        value, score, hessian = self.likelihood.evaluate(theta)
-        free = np.ix_(*[self._may_move(theta)] * 2)
-        back = np.zeros(hessian.shape)
-        back[free] = np.linalg.pinv(-hessian[free], 1e-10)
-        return value, score, back
+    def _evaluated(self, top: Maximum) -> Maximum:
+        """The same place, with the value and derivatives of this model."""
+        value, score, hessian = self.likelihood.evaluate(top.theta)
+        return replace(top, value=value, score=score, hessian=hessian)
+
+    def _inverse(self, top: Maximum) -> Array:
+        """The inverse of the information, zero of what may not move."""
+        free = np.ix_(*[self._may_move(top.theta)] * 2)
+        back = np.zeros(top.hessian.shape)
+        back[free] = np.linalg.pinv(-top.hessian[free], 1e-10)
+        return back
 
     def _may_move(self, theta: Array) -> npt.NDArray[np.bool_]:
         """Which parameters are no standard deviations of zero."""
@@ -283,12 +284,7 @@ class PrivatizedMixedLogit(PrivatizedRegression):
         """Results of a maximum, with warnings; `short` of nodes or not."""
         top = found.maximum
         zero = ~self._may_move(top.theta)
-        infinite: tuple[str, ...] = ()
-        fixed = zero.copy()
-        if found.flat is not None:
-            far = found.flat > 0.1
-            fixed |= far.any(axis=0)
-            infinite = tuple(np.array(self.all_names)[far[0]].tolist())
+        fixed, infinite = self._infinite(found)
         words = []
         if infinite:
             words.append(
@@ -307,7 +303,7 @@ class PrivatizedMixedLogit(PrivatizedRegression):
             )
         if words:
             warnings.warn("; ".join(words), ConvergenceWarning, 3)
-        V, _ = self._covariance(top, "nonrobust", None, None, fixed)
+        V, _ = self._covariance(top, "nonrobust", None, None, fixed | zero)
         # nothing depends on a standard deviation of zero, to first order
         V = np.where(zero[:, None] | zero, 0.0, V)
         return MixedRegressionResults(
@@ -369,6 +365,13 @@ def grouped_data(data: RegressionData, family: str, grouping: Grouping) -> Regre
             f"{bar} with {k} categories: integrals over more than two intercepts are too large: "
             "join categories with ldpstats.Lumped"
         )
+    sizes = np.bincount(grouping.codes, data.counts)
+    if (sizes == 0.0).any():
+        label = grouping.labels[int(np.argmin(sizes))]
+        raise InvalidArgument("freq_weights", label, "are zero in this group: leave its rows out")
+    if sizes.max() < 2.0:
+        remedy = "has one respondent in each group, whose intercepts cannot be told from chance"
+        raise InvalidArgument(grouping.name, list(grouping.labels[:5]), remedy)
     outcome = outcome_of(family, k, grouped=True)
     for mechanism in data.mechanisms():
         if mechanism.unknown:
@@ -377,11 +380,6 @@ def grouped_data(data: RegressionData, family: str, grouping: Grouping) -> Regre
                 "need a known device: use mechanism.at(...) with an estimate from elsewhere"
             )
     return replace(data, outcome=outcome, groups=replace(grouping, n_nodes=_NODES[k - 2][0]))
-
-
-def of_groups(outcome: Any, average: bool) -> Any:
-    """The same law, on average over groups or of the typical one."""
-    return replace(outcome, average=average)
 
 
 # -- results -----------------------------------------------------------------------------------
@@ -485,10 +483,10 @@ class MixedCoefficients(Coefficients):
         >>> results.group_intercepts().round(1)
                   n  intercept   se  lower  upper
         school
-        A       400       -0.7  0.4   -1.5    0.0
-        B       900       -0.3  0.3   -1.0    0.4
-        C       600        0.1  0.3   -0.6    0.8
-        D       700        0.9  0.3    0.2    1.6
+        A       400       -0.6  0.3   -1.3    0.1
+        B       900       -0.4  0.3   -1.1    0.2
+        C       600        0.0  0.3   -0.6    0.7
+        D       700        1.0  0.3    0.4    1.7
         """
         held = self.groups
         half = self.law.quantile(alpha) * held.intercept_se
@@ -564,16 +562,23 @@ class MixedCoefficients(Coefficients):
     def predictions(self, by: Any = None, *others: Any, **options: Any) -> Any:
         """As of other regressions; shares given the reports of each group are `group_shares`."""
         name = self.model.data.groups.name
-        if isinstance(by, str) and by == name:
+        if isinstance(by, str) and str.__str__(by) == name:
             remedy = "are the groups with intercepts of their own: use group_shares()"
             raise InvalidArgument("by", by, remedy)
         return super().predictions(by, *others, **options)
 
     def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         notes = super()._interval_notes(frame, uncut, alpha, source)
-        if self.why_wald:
-            notes.append("Those of standard deviations are profiles of the likelihood, one-sided.")
-        return notes
+        how = (
+            "Those of standard deviations are of profiles, one-sided"
+            if self.why_wald
+            else ("The p-value of a standard deviation is one-sided")
+        )
+        return [*notes, f"{how}: half that of the likelihood ratio, as zero is its least value."]
+
+    @property
+    def _title(self) -> str:
+        return f"{super()._title} with random intercepts"
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Any:
@@ -595,7 +600,8 @@ class MixedRegressionResults(MixedCoefficients, RegressionResults):
     Attributes
     ----------
     quadrature_error : float
-        How far more nodes of quadrature would move the estimate, in standard errors.
+        How far the next smaller number of nodes moves the estimate, in standard errors: more than
+        the nodes that are used leave out. nan where `n_nodes` was passed.
 
     Examples
     --------
@@ -608,7 +614,7 @@ class MixedRegressionResults(MixedCoefficients, RegressionResults):
     >>> results = ldp.regression("late ~ age + (1 | school)", table, {"late": reports}).fit()
     >>> results.conf_int().loc[["sd(school)"]].round(1)
                 lower  upper
-    sd(school)    0.5    0.9
+    sd(school)    0.6    1.0
     >>> round(results.variance_test().pvalue, 4)
     0.0
     """
@@ -653,8 +659,8 @@ class MixedRegressionResults(MixedCoefficients, RegressionResults):
     def law(self) -> FittedLaw:
         """The law of the true answers: of the population, or of the typical group."""
         law = super().law
-        outcome = of_groups(law.data.outcome, self.average)
-        whole = law.respondents
+        outcome: Any = law.data.outcome
+        outcome, whole = replace(outcome, average=self.average), law.respondents
         whole = replace(whole, likelihood=replace(whole.likelihood, outcome=outcome))
         return replace(law, data=replace(law.data, outcome=outcome), assembled=whole)
 
@@ -778,7 +784,7 @@ class MixedRegressionResults(MixedCoefficients, RegressionResults):
             f"the intercepts of {name} do not differ",
             statistic,
             None,
-            p if statistic > 0.0 else 1.0,
+            p if self.theta[self._sds].any() else 1.0,
             f"Likelihood ratio test, mixture of {words}",
         )
 
@@ -800,8 +806,7 @@ class MixedRegressionResults(MixedCoefficients, RegressionResults):
         return title, left, right
 
     def _notes(self, frame: Frame, details: bool = False) -> list[str]:
-        test, names = self.variance_test(), self.model.sd_names
-        ends = self.icc().loc[names].to_numpy()
+        names, ends = self.model.sd_names, self.icc().to_numpy()
         each = [
             f"{one_line(name, 40)} {value:.2f} ({low:.2f} to {high:.2f})"
             for name, (value, low, high) in zip(names, ends, strict=True)
@@ -809,17 +814,19 @@ class MixedRegressionResults(MixedCoefficients, RegressionResults):
         zero = self.theta[self._sds] == 0.0
         notes = [
             f"Intraclass correlation on the latent scale, 95% interval: {', '.join(each)}.",
-            f"Groups do not differ: {pvalue_text(test.pvalue, 'p')}, by `variance_test`.",
         ]
+        if len(names) > 1:
+            test = pvalue_text(self.variance_test().pvalue, "p")
+            notes.append(f"Test that groups do not differ (variance_test): {test}.")
         if zero.any():
             notes.append(
                 "NOTE: a standard deviation is estimated as zero: the reports show no difference "
                 "between groups beyond chance. Rely on the interval."
             )
-        if details:
+        if details and self.quadrature_error == self.quadrature_error:
             notes.append(
-                f"{self.n_nodes} nodes of quadrature along each intercept; more would move the "
-                f"estimate by {self.quadrature_error:.1g} standard errors."
+                f"{self.n_nodes} nodes of quadrature along each intercept; the next smaller number "
+                f"moves the estimate by {self.quadrature_error:.1g} standard errors."
             )
         return super()._notes(frame, details) + notes
 
@@ -844,14 +851,6 @@ class StoredMixedRegression(MixedCoefficients, StoredRegression):
         own = {one.name: getattr(whole, one.name) for one in fields(StoredRegression)}
         return cls(**own, groups=results.groups, of_variance=results.variance_test())
 
-    def _bounds(self, alpha: float) -> Array:
-        if alpha != _LEVEL:
-            raise NotAvailable(
-                "profiles at other levels than 95 % need the reports, which are not in a document: "
-                "use conf_int(method='wald'), or fit the model to the reports again"
-            )
-        return self.limits
-
     def variance_test(self) -> TestResult:
         """The test of the fit that groups do not differ."""
         return self.of_variance
@@ -859,6 +858,6 @@ class StoredMixedRegression(MixedCoefficients, StoredRegression):
     @property
     def typical(self) -> StoredMixedRegression:
         """The same results, whose predictions are of a group with an intercept of zero."""
-        data = self.law.data
-        outcome = of_groups(data.outcome, False)
-        return replace(self, law=replace(self.law, data=replace(data, outcome=outcome)))
+        outcome: Any = self.law.data.outcome
+        data = replace(self.law.data, outcome=replace(outcome, average=False))
+        return replace(self, law=replace(self.law, data=data))

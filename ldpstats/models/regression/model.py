@@ -479,12 +479,9 @@ class PrivatizedRegression(RegressionModel):
             found = Found(top, 1, flat_direction(self.likelihood, top, self.units))
         else:
             found = self.climb(penalty, first, maxiter)
-        top, infinite = found.maximum, ()
-        fixed = np.zeros(top.theta.shape, dtype=bool)  # what is at infinity has no standard error
-        if found.flat is not None and penalty is None:
-            # the penalised likelihood falls to minus infinity
-            fixed = np.any(found.flat > _SHARE, axis=0)
-            infinite = tuple(np.array(self.all_names)[found.flat[0] > _SHARE].tolist())
+        # the penalised likelihood falls to minus infinity
+        top = found.maximum
+        fixed, infinite = self._infinite(found if penalty is None else replace(found, flat=None))
         words = ""
         if infinite:
             instead = "p-values and default intervals are valid, and fit(penalty='jeffreys') has "
@@ -529,6 +526,13 @@ class PrivatizedRegression(RegressionModel):
             shares=shares,
             _inflation=self._inflation(top, V, fixed, how) if self.unknown else None,
         )
+
+    def _infinite(self, found: Found) -> tuple[Mask, tuple[str, ...]]:
+        """Parameters without a standard error, as a maximum is at infinity, and which are there."""
+        if found.flat is None:
+            return np.zeros(found.maximum.theta.shape, dtype=bool), ()
+        far = found.flat > _SHARE
+        return np.any(far, axis=0), tuple(np.array(self.all_names)[far[0]].tolist())
 
     def _first(self, start_params: Any) -> Array:
         """Where iterations start, (size,), from what a caller passed."""

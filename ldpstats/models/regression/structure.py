@@ -59,6 +59,7 @@ from ldpstats.reports.single import BitCounts, Counts, Reports, not_reports
 Codes = npt.NDArray[np.int64]
 
 _ALIASED = 1e-10  # share of a covariate that the others leave, up to which it is one of them
+_PLAIN = (str, int, float)  # labels of groups
 _SHOWN = 5  # names and rows in messages
 _CERTAIN = 3.09  # standard errors of the share of other answers that has p < .001
 _MOST_OUTPUTS = 64  # of a channel, whose information is summed over them
@@ -95,21 +96,18 @@ class Grouping:
                 name, f"missing in row {_row_list(np.flatnonzero(absent))}", remedy
             )
         try:
-            codes, labels = pd.factorize(series.astype(object))
+            codes, found = pd.factorize(series.astype(object))
         except TypeError:  # lists and the like
             remedy = "must be labels of groups: texts, numbers or categories"
             raise InvalidArgument(name, series.tolist(), remedy) from None
+        # as a document takes them
+        labels = np.array([one if isinstance(one, _PLAIN) else str(one) for one in found], object)
         with suppress(TypeError):  # of several types they stay as they come
-            order = np.argsort(np.asarray(labels), kind="stable")
+            order = np.argsort(labels, kind="stable")
             codes, labels = np.argsort(order)[codes], labels[order]
-        sizes = np.bincount(codes)
-        if len(labels) < 2 or sizes.max() < 2:
-            remedy = (
-                "must have two groups at least: with one, its intercept is that of the model"
-                if len(labels) < 2
-                else "has one respondent in each group, whose intercepts cannot be told from chance"
-            )
-            raise InvalidArgument(name, list(labels[:_SHOWN]), remedy)
+        if len(labels) < 2:
+            remedy = "must have two groups at least: with one, its intercept is that of the model"
+            raise InvalidArgument(name, list(labels), remedy)
         return cls(name, tuple(labels.tolist()), codes.astype(np.int64), 0)
 
 
