@@ -559,17 +559,19 @@ def confidence_sequence(
     from scipy.special import logsumexp, roots_legendre, xlog1py, xlogy
 
     alpha = level(alpha)
-    given = (np.asarray(one, dtype=np.float64) for one in (tally, nobs, offset, scale))
-    t, n, a, b = np.broadcast_arrays(*given)
-    if not np.all((n >= 1.0) & (t >= 0.0) & (t <= n)):
-        raise InvalidArgument("tally", tally, "must be between 0 and nobs, which is 1 at least")
+    given = (np.asarray(one, dtype=np.float64) for one in (tally, nobs))
+    t, n, a, b = np.broadcast_arrays(*given, *_line(offset, scale))
+    if not np.all(n >= 1.0):
+        raise InvalidArgument("nobs", nobs, "must be a positive number of reports")
+    if not np.all((t >= 0.0) & (t <= n)):
+        raise InvalidArgument("tally", tally, "must be between 0 and nobs")
     share = t / n
 
     def loglike(m: Array) -> Array:
         return np.asarray(n * (xlogy(share, m) + xlog1py(1.0 - share, -m)))
 
-    # the integral, where it is not negligible: log-concave, so that its ends are bounded by a
-    # parabola at the largest value
+    # the integral, where it is not negligible by a parabola at its largest value; what is left out
+    # only widens the interval
     v = np.clip((share - a) / b, 0.0, 1.0)
     m = np.clip(a + b * v, 0.0, 1.0)
     up = np.divide(share, m, out=np.zeros(m.shape), where=share > 0.0)
@@ -587,14 +589,20 @@ def confidence_sequence(
     return _mapped(first, last, a, b)
 
 
-def _mapped(low: Array, high: Array, offset: npt.ArrayLike, scale: npt.ArrayLike) -> Array:
-    """(m - offset)/scale of both ends; a negative scale swaps them."""
+def _line(offset: npt.ArrayLike, scale: npt.ArrayLike) -> tuple[Array, Array]:
+    """Offset and scale of m = offset + scale p, checked."""
     slope = np.asarray(scale, dtype=np.float64)
     if not np.all(np.isfinite(slope) & (slope != 0)):
         raise InvalidArgument("scale", scale, "must be finite and not 0 (epsilon > 0)")
     base = np.asarray(offset, dtype=np.float64)
     if not np.all(np.isfinite(base)):
         raise InvalidArgument("offset", offset, "must be finite")
+    return base, slope
+
+
+def _mapped(low: Array, high: Array, offset: npt.ArrayLike, scale: npt.ArrayLike) -> Array:
+    """(m - offset)/scale of both ends; a negative scale swaps them."""
+    base, slope = _line(offset, scale)
     ends = np.stack([(low - base) / slope, (high - base) / slope], axis=-1)
     return np.sort(ends, axis=-1)
 

@@ -482,6 +482,14 @@ class AreaFit(Document):
         Variance A between areas.
     is_adjusted : bool
         Whether A maximises the adjusted likelihood, because the restricted one is largest at zero.
+
+    Examples
+    --------
+    >>> fit = fay_herriot([0.2, 0.4, 0.1, 0.5, 0.3], np.full(5, 0.01), np.ones((5, 1)))
+    >>> fit.shrinkage.round(2)
+    array([0.4, 0.4, 0.4, 0.4, 0.4])
+    >>> fit.bounds(0.05)[0].round(2)
+    array([0.05, 0.4 ])
     """
 
     direct: Array

@@ -97,6 +97,7 @@ BAD: dict[str, Any] = {
 
 MORE_BAD: dict[Callable[..., Any], dict[str, Any]] = {  # in place of the above
     tests.binomial_excess: {"offset": [np.nan, 1.2]},
+    intervals.confidence_sequence: {"tally": [[-1], [11], [np.nan]]},  # or sums of scores
     tails.skewed_pvalue: {"z": [np.nan], "skewness": []},
     tails.continuity: {"skewness": []},  # of numbers that are checked
     tails.normal_pvalue: {"z": []},
