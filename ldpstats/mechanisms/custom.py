@@ -552,14 +552,18 @@ class CustomMechanism(Enumerated):
     def lifetime_epsilon(self) -> float:
         """Privacy of any number of reports of one answer by a device that keeps the first of steps.
 
-        In nats; infinite if there are none.
+        In nats; infinite if there are none, and where some responses reveal an answer but the
+        second step hides which: many reports show the response in the end.
         """
         if self.steps is None:
             return float("inf")
         first = Dense(self.steps[0])
         if self.sensitive is None:
             return first.epsilon()
-        return first.protected_epsilon(sensitive_codes(self.sensitive, self.categories))
+        codes = sensitive_codes(self.sensitive, self.categories)
+        protected = first.output_classes().protected(codes)
+        reached = [(self.steps[1][rows] > 0.0).any(axis=0) for rows in (protected, ~protected)]
+        return float("inf") if (reached[0] & reached[1]).any() else first.protected_epsilon(codes)
 
     def audit(self) -> Audit:
         """As of every mechanism; `Audit.lifetime` is `lifetime_epsilon` where there are steps."""

@@ -190,6 +190,20 @@ def test_what_cannot_be_kept_is_refused(make: Any, said: str):
         make()
 
 
+def test_many_reports_of_a_response_that_reveals_are_private_only_if_they_stay_revealing():
+    """By enumeration: the ratio of likelihoods of T equal reports of one response."""
+    first = ldp.URR(JOBS, {"cook", "nurse"}, 1.0)
+    rows = [[0.8, 0.2, 0.0], [0.3, 0.7, 0.0], [0.0, 0.0, 1.0]]
+    mixed, apart = first >> SECOND, first >> pd.DataFrame(rows, index=JOBS, columns=JOBS)
+    for T in (1, 2, 8, 32):
+        ratios = [
+            np.ptp(np.log(step.steps[0] @ step.steps[1][:, list(outputs)] ** T), axis=0).max()
+            for step, outputs in ((mixed, (0, 1, 2)), (apart, (0, 1)))
+        ]
+        assert ratios[1] <= apart.lifetime_epsilon == pytest.approx(1.0)
+    assert ratios[0] > 30.0 and mixed.lifetime_epsilon == np.inf
+
+
 def test_change_of_two_such_surveys_takes_their_joint_law():
     rng = np.random.default_rng(8)
     path = rng.choice(["cook, cook", "cook, nurse", "none, none"], 6_000, p=[0.5, 0.2, 0.3])
