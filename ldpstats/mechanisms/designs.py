@@ -292,8 +292,8 @@ def by_column(columns: Any, mechanisms: Any) -> ByColumn | DesignFunction:
     mechanism. Designs may differ in size and in precision, but must be assigned without regard to
     the answer, at random, say; in a regression, and in analyses by groups, without regard to it
     among respondents alike in the covariates or in a group. A fit of all designs together tests
-    this where it can. Weighted frequencies (``"inversion"``) do not rest on it where each design
-    determines them alone: every report is decoded by its own.
+    this where it can. Weighted frequencies and tables (``"inversion"``) do not rest on it where
+    each design determines the answers alone: every report is decoded by its own.
 
     Examples
     --------

@@ -244,6 +244,11 @@ def test_designs_that_depend_on_the_answer_are_noticed_and_a_regression_allows_f
     survey = ldp.Survey(asked, {"used": ASKED})
     with pytest.warns(ldp.MisfitWarning, match="homogeneity of the sources"):
         survey.frequencies("used")
+    weighted = ldp.Survey(asked.assign(old=older, w=1.0), {"used": ASKED}, weights="w")
+    shares = weighted.frequencies("used")
+    assert abs(shares.params["yes"] - np.mean(answers == "yes")) < 4 * shares.bse["yes"] < 0.1
+    cells, both = weighted.association("used", "old"), pd.crosstab(answers, older, normalize=True)
+    assert (np.abs(cells.table.to_numpy() - both.to_numpy()) < 4 * cells.bse_table.to_numpy()).all()
     found = survey.regression("used ~ age").fit()
     assert (np.abs(found.params - [-1, 1]) < 4 * found.bse).all() and found.bse.max() < 0.1
 
