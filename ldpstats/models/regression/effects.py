@@ -509,13 +509,8 @@ class Effects(GroupedAverages):
         return [note]
 
 
-def _same(value: Array) -> Array:
-    return value
-
-
-_ONE = np.ones_like
 # the scale on which two means are compared, its derivative, what is shown and its derivative
-_PLAIN = (_same, _ONE, _same, _ONE)
+_PLAIN = (np.positive, np.ones_like) * 2
 _SCALES: dict[str, Any] = {
     **dict.fromkeys(("mean", "difference", *_NAMES), _PLAIN),
     "ratio": (np.log, np.reciprocal, np.exp, np.exp),
