@@ -538,7 +538,7 @@ def _scaled(mean: Average, comparison: str) -> Average:
 Made = TypeVar("Made", bound="GroupedAverages")
 Side = tuple[Points, Sequence[Array] | None]  # rows, and directions in which they move
 Sides = Callable[[dict[str, Any]], list[Side]]  # of what other covariates are set to
-Group = tuple[Mask, list[int] | None]  # rows, and configurations of private predictors
+Group = tuple[Array, list[int] | None]  # weights of rows, and configurations of private predictors
 
 
 @dataclass(frozen=True, eq=False)
@@ -557,6 +557,7 @@ class Question:
     kind: str
     alpha: float
     thetas: list[Array]
+    typical: bool = False  # whether groups are one row, the mean of their covariates
 
     @classmethod
     def of(
@@ -575,7 +576,7 @@ class Question:
         law.refuse_incomplete("predictions")
         kind = one_of("kind", kind, ("within", "adjusted"))
         rows = Rows.of(law, newdata)
-        every = np.ones(rows.points.n, dtype=bool), None
+        every = rows.points.weights, None
         names: tuple[str, ...] = ()
         labels: list[tuple[Any, ...]] = [()]
         groups: list[Group] = [every]
@@ -583,11 +584,12 @@ class Question:
         if by is not None:
             names, labels, groups = _groups(rows, by)
         elif newdata is not None and at is None:
-            if rows.points.n > _MOST_ROWS:
+            index = rows.table.index
+            if len(index) > _MOST_ROWS:
                 remedy = f"are more than {_MOST_ROWS:,}: pass by=, or see get_prediction"
-                raise InvalidArgument("newdata", f"{rows.points.n:,} rows", remedy)
-            names, labels = (str(rows.index.name or ""),), [(label,) for label in rows.index]
-            kind, groups = "rows", [(own, None) for own in np.eye(len(labels), dtype=bool)]
+                raise InvalidArgument("newdata", f"{len(index):,} rows", remedy)
+            names, labels = (str(index.name or ""),), [(label,) for label in index]
+            kind, groups = "rows", [(own, None) for own in np.eye(len(index))]
         for name in names:
             if name in settings[0]:
                 raise InvalidArgument("by", name, "is set by at=: take it from one of them")
@@ -605,15 +607,10 @@ class Question:
         thetas = [law.theta, *_drawn(law, rng, draws)]
         return cls(rows, names, labels, groups, settings, kind, float(alpha), thetas)
 
-    def predictions(self, typical: bool = False) -> AveragePredictions:
-        """Average predictions, or those at the means of the covariates."""
-
-        def predicted(values: dict[str, Any]) -> list[Side]:
-            points = self.rows.at(values)
-            return [(typical_row(points, "mean") if typical else points, None)]
-
-        of = means(self.rows.law.data.outcome)
-        return self._answer(AveragePredictions, {"": predicted}, "mean", of)
+    def predictions(self) -> AveragePredictions:
+        """Average predictions; see `RegressionResults.predictions`."""
+        terms: dict[str, Sides] = {"": partial(self._sides, [({}, None)])}
+        return self._answer(AveragePredictions, terms, "mean", means(self.rows.law.data.outcome))
 
     def comparisons(self, variables: Any, comparison: Any, pairs: Any) -> Effects:
         """Comparisons of average predictions; see `RegressionResults.comparisons`."""
@@ -677,7 +674,7 @@ class Question:
         return self._answer(Effects, terms, slope, of)
 
     def _sides(self, ways: Any, values: dict[str, Any]) -> list[Side]:
-        """All rows in two ways: with other values, or after a step."""
+        """All rows in one or two ways: with other values, or after a step."""
         return [(self.rows.at(values | own, step), None) for own, step in ways]
 
     def _along(self, name: str, elastic: bool, values: dict[str, Any]) -> list[Side]:
@@ -715,12 +712,11 @@ class Question:
 
     def _average(self, side: Side, group: Group, theta: Array, of: Function) -> Average:
         """The average in a group, of the means that are shown."""
-        (points, along), (inside, chosen) = side, group
-        if not inside.all():
-            rows = np.flatnonzero(inside & (points.weights > 0.0))
-            weights = points.weights[rows]
-            points = points.take(rows, weights / weights.sum())
-            along = None if along is None else [one[rows] for one in along]
+        (points, along), (weights, chosen) = side, group
+        there = np.flatnonzero(weights)
+        points = points.take(there, weights[there] / weights.sum())
+        along = None if along is None else [one[there] for one in along]
+        points = typical_row(points, "mean") if self.typical else points
         found = average(points, theta, of, chosen, along)
         if chosen is not None:
             found = found / average(points, theta, ones, chosen)
@@ -776,7 +772,7 @@ def _values_of(rows: Rows, where: str, name: str, wanted: Any) -> list[Any]:
 
 def _groups(rows: Rows, by: Any) -> tuple[tuple[str, ...], list[tuple[Any, ...]], list[Group]]:
     """Names and labels of groups, and who is in them; of several covariates all combinations."""
-    several = isinstance(by, list | tuple) and 0 < len(by) < rows.points.n
+    several = isinstance(by, list | tuple) and 0 < len(by) < len(rows.place)
     several = several and all(isinstance(name, str) for name in by)
     each = [_one_grouping(rows, one) for one in (by if several else [by])]
     names = tuple(name for name, _ in each)
@@ -785,16 +781,17 @@ def _groups(rows: Rows, by: Any) -> tuple[tuple[str, ...], list[tuple[Any, ...]]
     labels, groups = [], list[Group]()
     for parts in product(*(own.items() for _, own in each)):
         inside = np.logical_and.reduce([rows_of for _, (rows_of, _) in parts])
+        weights = np.bincount(rows.place[inside], rows.weights[inside], rows.points.n)
         private = [set(chosen) for _, (_, chosen) in parts if chosen is not None]
-        if (inside & (rows.points.weights > 0.0)).any():
+        if weights.any():
             labels.append(tuple(label for label, _ in parts))
-            groups.append((inside, sorted(set.intersection(*private)) if private else None))
+            groups.append((weights, sorted(set.intersection(*private)) if private else None))
     return names, labels, groups
 
 
-def _one_grouping(rows: Rows, by: Any) -> tuple[str, dict[Any, Group]]:
-    """The name of a covariate, or of labels of the rows, and the groups that it makes."""
-    law, n, formula = rows.law, rows.points.n, rows.law.data.formula
+def _one_grouping(rows: Rows, by: Any) -> tuple[str, dict[Any, tuple[Mask, list[int] | None]]]:
+    """The name of a covariate, or of labels of the rows, and who is in the groups that it makes."""
+    law, n, formula = rows.law, len(rows.place), rows.law.data.formula
     if isinstance(by, str):
         name = str.__str__(by)
         if rows.is_private(name):

@@ -338,31 +338,46 @@ def facts_from_json(document: Mapping[str, Any]) -> dict[str, Any]:
 class Rows:
     """Rows that predictions are for, the respondents or another table, and others made of them.
 
-    `table` has their covariates by name, `points` their design matrices and weights, which sum to
-    one.
+    `every` has their covariates by name, `place` says which of the distinct rows each of them is,
+    and `weights` what each counts, both (n,). Of the distinct rows `table` has the covariates,
+    `points` the design matrices, and weights that sum to one.
     """
 
     law: FittedLaw
+    every: pd.DataFrame
+    place: Codes
+    weights: Array
     table: pd.DataFrame
     points: Points
-    index: pd.Index[Any]
 
     @classmethod
     def of(cls, law: FittedLaw, newdata: Any = None) -> Rows:
         """The rows of a table without missing values, or the respondents."""
+        data, own = law.data, law.data.formula
         if newdata is None:
-            return cls(law, law.table, law.rows, pd.RangeIndex(law.rows.n))
-        table, data = _as_table("newdata", newdata), law.data
-        points, whole, index = new_rows(law, table, None, "newdata")
-        if not whole.size or not whole.all():
-            lost = f"{int((~whole).sum()):,} of {whole.size:,} rows with a missing value"
-            raise InvalidArgument("newdata", lost, "must have a row at least, all of them whole")
-        if data.formula is None:
-            columns = list(data.names)
-            return cls(law, pd.DataFrame(points.designs[0].X, columns=columns), points, index)
-        if not isinstance(table, pd.DataFrame):
-            table = as_frame("newdata", table, columns_of("newdata", table)[1])
-        return cls(law, table, points, index)
+            points, table = law.rows, law.table
+            columns = list(table) if own is None else own.columns
+            codes = [np.zeros(points.n), *(pd.factorize(table[name])[0] for name in columns)]
+            more = [points.designs[0].offset, None if data.marginal is None else data.marginal]
+            kinds = alike([*codes, *(np.asarray(one) for one in more if one is not None)])
+            if kinds is not None:
+                first, place = kinds
+                weights = np.bincount(place, points.weights, len(first))
+                some = points.take(first, weights)
+                return cls(law, table, place, points.weights, table.iloc[first], some)
+        else:
+            table = _as_table("newdata", newdata)
+            points, whole, index = new_rows(law, table, None, "newdata")
+            if not whole.size or not whole.all():
+                lost = f"{int((~whole).sum()):,} of {whole.size:,} rows with a missing value"
+                raise InvalidArgument(
+                    "newdata", lost, "must have a row at least, all of them whole"
+                )
+            if own is None:
+                table = pd.DataFrame(points.designs[0].X, index, columns=list(data.names))
+            elif not isinstance(table, pd.DataFrame):
+                table = as_frame("newdata", table, columns_of("newdata", table)[1])
+        return cls(law, table, np.arange(points.n), points.weights, table, points)
 
     @property
     def covariates(self) -> list[str]:
@@ -388,10 +403,10 @@ class Rows:
     def values(self, name: Any, argument: str = "by") -> Any:
         """The values of a public covariate, those of the respondents where there are any."""
         name = str.__str__(name) if isinstance(name, str) else type(name).__name__
-        for table in (self.law.table, self.table)[argument == "by" :]:
+        for table in (self.every,) if argument == "by" else (self.law.table, self.every):
             if name in table.columns and len(table):
                 return table[name]
-        known = list(dict.fromkeys([*map(str, self.table.columns), *self.law.questions]))
+        known = list(dict.fromkeys([*map(str, self.every.columns), *self.law.questions]))
         remedy = f"is no covariate, of which there are {', '.join(known[:10])}"
         remedy += did_you_mean(name, tuple(known))
         if argument == "by":
