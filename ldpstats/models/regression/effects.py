@@ -18,7 +18,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, boolean, level, listed, numbers, one_of, replicates
+from ldpstats.arguments import (
+    Array,
+    boolean,
+    did_you_mean,
+    level,
+    listed,
+    numbers,
+    one_of,
+    replicates,
+)
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.regression import (
     Average,
@@ -760,11 +769,11 @@ def _values_of(rows: Rows, where: str, name: str, wanted: Any) -> list[Any]:
     values = as_series(where, [wanted] if np.ndim(wanted) == 0 else wanted).tolist()
     if not 0 < len(values) <= _MOST_GROUPS or len(set(map(str, values))) < len(values):
         raise InvalidArgument(where, wanted, f"must be 1 to {_MOST_GROUPS} different values")
-    if not rows.is_private(name) and rows.is_number(name, "at"):
+    if not rows.is_private(name) and rows.is_number(name):
         if not np.isfinite(numbers(where, values, "must be finite numbers")).all():
             raise InvalidArgument(where, wanted, "must be finite numbers")
         return values
-    known = rows.levels(name, "at")
+    known = rows.levels(name)
     if unknown := [value for value in values if value not in known]:
         raise InvalidArgument(where, unknown[0], f"is none of its values, which are {known[:10]}")
     return values
@@ -797,7 +806,12 @@ def _one_grouping(rows: Rows, by: Any) -> tuple[str, dict[Any, tuple[Mask, list[
         if rows.is_private(name):
             every, answers = np.ones(n, dtype=bool), law.answers(name)
             return name, {one: (every, law.configurations_with(name, one)) for one in answers}
-        values = rows.values(name)
+        if name not in rows.every:
+            known = [*map(str, rows.every), *law.questions]
+            remedy = f"is no covariate, of which there are {', '.join(known[:10])}"
+            remedy += f"{did_you_mean(name, known)}; of another column pass the values, one for "
+            raise InvalidArgument("by", name, f"{remedy}each row")
+        values: Any = rows.every[name]
     else:  # a label for each respondent, or for each row of the table
         values = as_series("by", pd.Series(by) if isinstance(by, pd.Categorical) else by)
         if len(values) != n and formula is not None and len(values) == formula.kept.size:

@@ -389,47 +389,39 @@ class Rows:
 
     def known(self, argument: str, name: Any) -> str:
         """The name of one of the covariates."""
-        covariates = self.covariates
+        covariates, name = self.covariates, str.__str__(name) if isinstance(name, str) else name
         if not isinstance(name, str) or name not in covariates:
             remedy = f"is no covariate, of which there are {', '.join(map(str, covariates[:10]))}"
             hint = did_you_mean(name, covariates) if isinstance(name, str) else ""
             raise InvalidArgument(argument, name, remedy + hint)
-        return str.__str__(name)
+        return name
 
     def is_private(self, name: str) -> bool:
         """Whether a covariate is a private predictor whose values the table does not have."""
         return name in self.law.questions and name not in self.table
 
-    def values(self, name: Any, argument: str = "by") -> Any:
+    def values(self, name: str) -> Any:
         """The values of a public covariate, those of the respondents where there are any."""
-        name = str.__str__(name) if isinstance(name, str) else type(name).__name__
-        for table in (self.every,) if argument == "by" else (self.law.table, self.every):
-            if name in table.columns and len(table):
-                return table[name]
-        known = list(dict.fromkeys([*map(str, self.every.columns), *self.law.questions]))
-        remedy = f"is no covariate, of which there are {', '.join(known[:10])}"
-        remedy += did_you_mean(name, tuple(known))
-        if argument == "by":
-            remedy += "; of another column pass the values, one for each row"
-        raise InvalidArgument(argument, name, remedy)
+        own = self.law.table
+        return (own if len(own) and name in own else self.every)[name]
 
-    def is_number(self, name: str, argument: str = "variables") -> bool:
+    def is_number(self, name: str) -> bool:
         """Whether a covariate is a number, and no category as in C(kids)."""
         formula = self.law.data.formula
         if name in self.law.questions:
             (column,) = (one for one in formula.private if one.name == name)
             return column.values is not None and column.values.dtype.kind != "b"
-        dtype = self.values(name, argument).dtype
+        dtype = self.values(name).dtype
         if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
             return False
         text = "" if formula is None else formula.formula.text
         return re.search(rf"\bC\(\s*{re.escape(name)}\s*[,)]", text) is None
 
-    def levels(self, name: str, argument: str = "variables") -> list[Any]:
+    def levels(self, name: str) -> list[Any]:
         """The distinct values of a covariate, in the order of its categories or sorted."""
         if name in self.law.questions:
             return self.law.answers(name)
-        column = self.values(name, argument).dropna()
+        column = self.values(name).dropna()
         if not len(self.law.table) and self.law.data.formula is not None:
             known: list[Any] = self.law.data.formula.levels(name)  # in a document, those of the fit
             if known:
@@ -487,9 +479,9 @@ class Rows:
         if name not in self.law.questions:
             own = self.table[name].to_numpy(float)
             x = np.full(points.n, float(values[name])) if name in values else own
-            seen = self.values(name, "variables").to_numpy(float)
+            seen = self.values(name).to_numpy(float)
             up = down = _STEP * np.full(points.n, float(np.ptp(seen)) or 1.0)
-            if len(self.law.table):
+            if len(self.law.table) and np.ptp(seen):
                 up = np.where((x <= seen.max()) & (x + up > seen.max()), 0.0, up)
                 down = np.where((x >= seen.min()) & (x - down < seen.min()), 0.0, down)
         above, below = (self.at(values, (name, way)) for way in (up, -down))
