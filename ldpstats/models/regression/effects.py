@@ -18,7 +18,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, boolean, level, listed, numbers, one_of, replicates
+from ldpstats.arguments import (
+    Array,
+    boolean,
+    did_you_mean,
+    level,
+    listed,
+    numbers,
+    one_of,
+    replicates,
+)
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.regression import (
     Average,
@@ -511,13 +520,8 @@ class Effects(GroupedAverages):
         return [note]
 
 
-def _same(value: Array) -> Array:
-    return value
-
-
-_ONE = np.ones_like
 # the scale on which two means are compared, its derivative, what is shown and its derivative
-_PLAIN = (_same, _ONE, _same, _ONE)
+_PLAIN = (np.positive, np.ones_like) * 2
 _SCALES: dict[str, Any] = {
     **dict.fromkeys(("mean", "difference", *_NAMES), _PLAIN),
     "ratio": (np.log, np.reciprocal, np.exp, np.exp),
@@ -545,7 +549,7 @@ def _scaled(mean: Average, comparison: str) -> Average:
 Made = TypeVar("Made", bound="GroupedAverages")
 Side = tuple[Points, Sequence[Array] | None]  # rows, and directions in which they move
 Sides = Callable[[dict[str, Any]], list[Side]]  # of what other covariates are set to
-Group = tuple[Mask, list[int] | None]  # rows, and configurations of private predictors
+Group = tuple[Array, list[int] | None]  # weights of rows, and configurations of private predictors
 
 
 @dataclass(frozen=True, eq=False)
@@ -564,6 +568,7 @@ class Question:
     kind: str
     alpha: float
     thetas: list[Array]
+    typical: bool = False  # whether groups are one row, the mean of their covariates
 
     @classmethod
     def of(
@@ -582,7 +587,7 @@ class Question:
         law.refuse_incomplete("predictions")
         kind = one_of("kind", kind, ("within", "adjusted"))
         rows = Rows.of(law, newdata)
-        every = np.ones(rows.points.n, dtype=bool), None
+        every = rows.points.weights, None
         names: tuple[str, ...] = ()
         labels: list[tuple[Any, ...]] = [()]
         groups: list[Group] = [every]
@@ -590,11 +595,12 @@ class Question:
         if by is not None:
             names, labels, groups = _groups(rows, by)
         elif newdata is not None and at is None:
-            if rows.points.n > _MOST_ROWS:
+            index = rows.table.index
+            if len(index) > _MOST_ROWS:
                 remedy = f"are more than {_MOST_ROWS:,}: pass by=, or see get_prediction"
-                raise InvalidArgument("newdata", f"{rows.points.n:,} rows", remedy)
-            names, labels = (str(rows.index.name or ""),), [(label,) for label in rows.index]
-            kind, groups = "rows", [(own, None) for own in np.eye(len(labels), dtype=bool)]
+                raise InvalidArgument("newdata", f"{len(index):,} rows", remedy)
+            names, labels = (str(index.name or ""),), [(label,) for label in index]
+            kind, groups = "rows", [(own, None) for own in np.eye(len(index))]
         for name in names:
             if name in settings[0]:
                 raise InvalidArgument("by", name, "is set by at=: take it from one of them")
@@ -612,15 +618,10 @@ class Question:
         thetas = [law.theta, *_drawn(law, rng, draws)]
         return cls(rows, names, labels, groups, settings, kind, float(alpha), thetas)
 
-    def predictions(self, typical: bool = False) -> AveragePredictions:
-        """Average predictions, or those at the means of the covariates."""
-
-        def predicted(values: dict[str, Any]) -> list[Side]:
-            points = self.rows.at(values)
-            return [(typical_row(points, "mean") if typical else points, None)]
-
-        of = means(self.rows.law.data.outcome)
-        return self._answer(AveragePredictions, {"": predicted}, "mean", of)
+    def predictions(self) -> AveragePredictions:
+        """Average predictions; see `RegressionResults.predictions`."""
+        terms: dict[str, Sides] = {"": partial(self._sides, [({}, None)])}
+        return self._answer(AveragePredictions, terms, "mean", means(self.rows.law.data.outcome))
 
     def comparisons(self, variables: Any, comparison: Any, pairs: Any) -> Effects:
         """Comparisons of average predictions; see `RegressionResults.comparisons`."""
@@ -684,7 +685,7 @@ class Question:
         return self._answer(Effects, terms, slope, of)
 
     def _sides(self, ways: Any, values: dict[str, Any]) -> list[Side]:
-        """All rows in two ways: with other values, or after a step."""
+        """All rows in one or two ways: with other values, or after a step."""
         return [(self.rows.at(values | own, step), None) for own, step in ways]
 
     def _along(self, name: str, elastic: bool, values: dict[str, Any]) -> list[Side]:
@@ -722,12 +723,11 @@ class Question:
 
     def _average(self, side: Side, group: Group, theta: Array, of: Function) -> Average:
         """The average in a group, of the means that are shown."""
-        (points, along), (inside, chosen) = side, group
-        if not inside.all():
-            rows = np.flatnonzero(inside & (points.weights > 0.0))
-            weights = points.weights[rows]
-            points = points.take(rows, weights / weights.sum())
-            along = None if along is None else [one[rows] for one in along]
+        (points, along), (weights, chosen) = side, group
+        there = np.flatnonzero(weights)
+        points = points.take(there, weights[there] / weights.sum())
+        along = None if along is None else [one[there] for one in along]
+        points = typical_row(points, "mean") if self.typical else points
         found = average(points, theta, of, chosen, along)
         if chosen is not None:
             found = found / average(points, theta, ones, chosen)
@@ -771,11 +771,11 @@ def _values_of(rows: Rows, where: str, name: str, wanted: Any) -> list[Any]:
     values = as_series(where, [wanted] if np.ndim(wanted) == 0 else wanted).tolist()
     if not 0 < len(values) <= _MOST_GROUPS or len(set(map(str, values))) < len(values):
         raise InvalidArgument(where, wanted, f"must be 1 to {_MOST_GROUPS} different values")
-    if not rows.is_private(name) and rows.is_number(name, "at"):
+    if not rows.is_private(name) and rows.is_number(name):
         if not np.isfinite(numbers(where, values, "must be finite numbers")).all():
             raise InvalidArgument(where, wanted, "must be finite numbers")
         return values
-    known = rows.levels(name, "at")
+    known = rows.levels(name)
     if unknown := [value for value in values if value not in known]:
         raise InvalidArgument(where, unknown[0], f"is none of its values, which are {known[:10]}")
     return values
@@ -783,7 +783,7 @@ def _values_of(rows: Rows, where: str, name: str, wanted: Any) -> list[Any]:
 
 def _groups(rows: Rows, by: Any) -> tuple[tuple[str, ...], list[tuple[Any, ...]], list[Group]]:
     """Names and labels of groups, and who is in them; of several covariates all combinations."""
-    several = isinstance(by, list | tuple) and 0 < len(by) < rows.points.n
+    several = isinstance(by, list | tuple) and 0 < len(by) < len(rows.place)
     several = several and all(isinstance(name, str) for name in by)
     each = [_one_grouping(rows, one) for one in (by if several else [by])]
     names = tuple(name for name, _ in each)
@@ -792,22 +792,28 @@ def _groups(rows: Rows, by: Any) -> tuple[tuple[str, ...], list[tuple[Any, ...]]
     labels, groups = [], list[Group]()
     for parts in product(*(own.items() for _, own in each)):
         inside = np.logical_and.reduce([rows_of for _, (rows_of, _) in parts])
+        weights = np.bincount(rows.place[inside], rows.weights[inside], rows.points.n)
         private = [set(chosen) for _, (_, chosen) in parts if chosen is not None]
-        if (inside & (rows.points.weights > 0.0)).any():
+        if weights.any():
             labels.append(tuple(label for label, _ in parts))
-            groups.append((inside, sorted(set.intersection(*private)) if private else None))
+            groups.append((weights, sorted(set.intersection(*private)) if private else None))
     return names, labels, groups
 
 
-def _one_grouping(rows: Rows, by: Any) -> tuple[str, dict[Any, Group]]:
-    """The name of a covariate, or of labels of the rows, and the groups that it makes."""
-    law, n, formula = rows.law, rows.points.n, rows.law.data.formula
+def _one_grouping(rows: Rows, by: Any) -> tuple[str, dict[Any, tuple[Mask, list[int] | None]]]:
+    """The name of a covariate, or of labels of the rows, and who is in the groups that it makes."""
+    law, n, formula = rows.law, len(rows.place), rows.law.data.formula
     if isinstance(by, str):
         name = str.__str__(by)
         if rows.is_private(name):
             every, answers = np.ones(n, dtype=bool), law.answers(name)
             return name, {one: (every, law.configurations_with(name, one)) for one in answers}
-        values = rows.values(name)
+        if name not in rows.every:
+            known = [*map(str, rows.every), *law.questions]
+            remedy = f"is no covariate, of which there are {', '.join(known[:10])}"
+            remedy += f"{did_you_mean(name, known)}; of another column pass the values, one for "
+            raise InvalidArgument("by", name, f"{remedy}each row")
+        values: Any = rows.every[name]
     else:  # a label for each respondent, or for each row of the table
         values = as_series("by", pd.Series(by) if isinstance(by, pd.Categorical) else by)
         if len(values) != n and formula is not None and len(values) == formula.kept.size:

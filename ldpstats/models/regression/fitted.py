@@ -353,31 +353,46 @@ def facts_from_json(document: Mapping[str, Any]) -> dict[str, Any]:
 class Rows:
     """Rows that predictions are for, the respondents or another table, and others made of them.
 
-    `table` has their covariates by name, `points` their design matrices and weights, which sum to
-    one.
+    `every` has their covariates by name, `place` says which of the distinct rows each of them is,
+    and `weights` what each counts, both (n,). Of the distinct rows `table` has the covariates,
+    `points` the design matrices, and weights that sum to one.
     """
 
     law: FittedLaw
+    every: pd.DataFrame
+    place: Codes
+    weights: Array
     table: pd.DataFrame
     points: Points
-    index: pd.Index[Any]
 
     @classmethod
     def of(cls, law: FittedLaw, newdata: Any = None) -> Rows:
         """The rows of a table without missing values, or the respondents."""
+        data, own = law.data, law.data.formula
         if newdata is None:
-            return cls(law, law.table, law.rows, pd.RangeIndex(law.rows.n))
-        table, data = _as_table("newdata", newdata), law.data
-        points, whole, index = new_rows(law, table, None, "newdata")
-        if not whole.size or not whole.all():
-            lost = f"{int((~whole).sum()):,} of {whole.size:,} rows with a missing value"
-            raise InvalidArgument("newdata", lost, "must have a row at least, all of them whole")
-        if data.formula is None:
-            columns = list(data.names)
-            return cls(law, pd.DataFrame(points.designs[0].X, columns=columns), points, index)
-        if not isinstance(table, pd.DataFrame):
-            table = as_frame("newdata", table, columns_of("newdata", table)[1])
-        return cls(law, table, points, index)
+            points, table = law.rows, law.table
+            columns = list(table) if own is None else own.columns
+            codes = [np.zeros(points.n), *(pd.factorize(table[name])[0] for name in columns)]
+            more = [points.designs[0].offset, None if data.marginal is None else data.marginal]
+            kinds = alike([*codes, *(np.asarray(one) for one in more if one is not None)])
+            if kinds is not None:
+                first, place = kinds
+                weights = np.bincount(place, points.weights, len(first))
+                some = points.take(first, weights)
+                return cls(law, table, place, points.weights, table.iloc[first], some)
+        else:
+            table = _as_table("newdata", newdata)
+            points, whole, index = new_rows(law, table, None, "newdata")
+            if not whole.size or not whole.all():
+                lost = f"{int((~whole).sum()):,} of {whole.size:,} rows with a missing value"
+                raise InvalidArgument(
+                    "newdata", lost, "must have a row at least, all of them whole"
+                )
+            if own is None:
+                table = pd.DataFrame(points.designs[0].X, index, columns=list(data.names))
+            elif not isinstance(table, pd.DataFrame):
+                table = as_frame("newdata", table, columns_of("newdata", table)[1])
+        return cls(law, table, np.arange(points.n), points.weights, table, points)
 
     @property
     def covariates(self) -> list[str]:
@@ -389,47 +404,39 @@ class Rows:
 
     def known(self, argument: str, name: Any) -> str:
         """The name of one of the covariates."""
-        covariates = self.covariates
+        covariates, name = self.covariates, str.__str__(name) if isinstance(name, str) else name
         if not isinstance(name, str) or name not in covariates:
             remedy = f"is no covariate, of which there are {', '.join(map(str, covariates[:10]))}"
             hint = did_you_mean(name, covariates) if isinstance(name, str) else ""
             raise InvalidArgument(argument, name, remedy + hint)
-        return str.__str__(name)
+        return name
 
     def is_private(self, name: str) -> bool:
         """Whether a covariate is a private predictor whose values the table does not have."""
         return name in self.law.questions and name not in self.table
 
-    def values(self, name: Any, argument: str = "by") -> Any:
+    def values(self, name: str) -> Any:
         """The values of a public covariate, those of the respondents where there are any."""
-        name = str.__str__(name) if isinstance(name, str) else type(name).__name__
-        for table in (self.law.table, self.table)[argument == "by" :]:
-            if name in table.columns and len(table):
-                return table[name]
-        known = list(dict.fromkeys([*map(str, self.table.columns), *self.law.questions]))
-        remedy = f"is no covariate, of which there are {', '.join(known[:10])}"
-        remedy += did_you_mean(name, tuple(known))
-        if argument == "by":
-            remedy += "; of another column pass the values, one for each row"
-        raise InvalidArgument(argument, name, remedy)
+        own = self.law.table
+        return (own if len(own) and name in own else self.every)[name]
 
-    def is_number(self, name: str, argument: str = "variables") -> bool:
+    def is_number(self, name: str) -> bool:
         """Whether a covariate is a number, and no category as in C(kids)."""
         formula = self.law.data.formula
         if name in self.law.questions:
             (column,) = (one for one in formula.private if one.name == name)
             return column.values is not None and column.values.dtype.kind != "b"
-        dtype = self.values(name, argument).dtype
+        dtype = self.values(name).dtype
         if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
             return False
         text = "" if formula is None else formula.formula.text
         return re.search(rf"\bC\(\s*{re.escape(name)}\s*[,)]", text) is None
 
-    def levels(self, name: str, argument: str = "variables") -> list[Any]:
+    def levels(self, name: str) -> list[Any]:
         """The distinct values of a covariate, in the order of its categories or sorted."""
         if name in self.law.questions:
             return self.law.answers(name)
-        column = self.values(name, argument).dropna()
+        column = self.values(name).dropna()
         if not len(self.law.table) and self.law.data.formula is not None:
             known: list[Any] = self.law.data.formula.levels(name)  # in a document, those of the fit
             if known:
@@ -487,9 +494,9 @@ class Rows:
         if name not in self.law.questions:
             own = self.table[name].to_numpy(float)
             x = np.full(points.n, float(values[name])) if name in values else own
-            seen = self.values(name, "variables").to_numpy(float)
+            seen = self.values(name).to_numpy(float)
             up = down = _STEP * np.full(points.n, float(np.ptp(seen)) or 1.0)
-            if len(self.law.table):
+            if len(self.law.table) and np.ptp(seen):
                 up = np.where((x <= seen.max()) & (x + up > seen.max()), 0.0, up)
                 down = np.where((x >= seen.min()) & (x - down < seen.min()), 0.0, down)
         above, below = (self.at(values, (name, way)) for way in (up, -down))

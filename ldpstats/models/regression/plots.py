@@ -318,8 +318,8 @@ def plot_effects(
     names = rows.covariates[:_MOST_PANELS] if name is None else [rows.known("name", name)]
     if not names:
         raise InvalidArgument("name", None, "the model has no covariate to draw")
-    if by and (name is None or name in question.names or at == "mean"):
-        remedy = "goes with name=, another covariate, and at='observed'"
+    if by and (name is None or name in question.names):
+        remedy = f"goes with name=, another covariate, one of {', '.join(rows.covariates)}"
         raise InvalidArgument("by", by, remedy)
     # a panel for each covariate; or for each group, where categories have the colours
     drawn = {one: (one, list(range(len(groups)))) for one in names}
@@ -365,8 +365,8 @@ def _draw_effect(
     """Draw some groups along a covariate: curves with bands of numbers, points of levels."""
     law = question.rows.law
     values, is_number = _values(question.rows, name, points)
-    asked = replace(question, settings=[{name: value} for value in values])
-    frame = asked.predictions(typical=at == "mean").frame
+    settings = [{name: value} for value in values]
+    frame = replace(question, settings=settings, typical=at == "mean").predictions().frame
     table = frame[["mean", "lower", "upper"]].to_numpy()
     table = table.reshape(len(groups), len(values), -1, 3)[some]
     # a colour for each group, or category

@@ -474,7 +474,6 @@ def test_curves_of_groups():
     for how in (
         {"by": "city"},
         {"by": "kids", "name": "kids"},
-        {"by": "city", "name": "age", "at": "mean"},
     ):
         with pytest.raises(InvalidArgument, match="goes with name="):
             results.plot_effects(**how)

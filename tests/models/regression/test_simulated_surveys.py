@@ -237,7 +237,7 @@ EFFECTS = [a_polynomial, a_design, a_private_predictor, several_categories]
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", EFFECTS)
 def test_effects_of_variables(replications, setting):
-    R = replications(500, least=60)
+    R = replications(500, least=150)
     said = repeat(R, setting)
     assert near(said["held"].mean(axis=0), 0.95, R)
     assert not at_least(said["control"].mean(axis=0), 0.95, R, errors=3.0)
