@@ -29,7 +29,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import as_labels, preview
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.krr import Observed
-from ldpstats.models.layout import count_of, one_line
+from ldpstats.models.layout import Table, count_of, one_line
 from ldpstats.models.plots import axes_of, axis_labels, finish, percent_text, plain, title_text
 from ldpstats.planning.expected_precision import (
     check_mechanism,
@@ -317,7 +317,8 @@ def compare(
     columns = ["epsilon", "bits", "worst_se", "worst_category", "total_se", "effective_share"]
     columns += ["worst_ratio", "total_ratio"]
     table = pd.DataFrame(rows, columns=columns, index=list(map(str, named)))
-    return table.assign(**{name: ratios(table[name].to_numpy()) for name in columns[-2:]})
+    table = table.assign(**{name: ratios(table[name].to_numpy()) for name in columns[-2:]})
+    return Table(table)
 
 
 def _same(own: pd.Index[Any], labels: pd.Index[Any]) -> bool:

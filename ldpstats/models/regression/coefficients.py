@@ -20,11 +20,13 @@ from ldpstats.arguments import Array, level, one_of
 from ldpstats.documents import number_to_json, written
 from ldpstats.errors import NotAvailable
 from ldpstats.likelihood.regression import Binary, Multinomial, Normal, Ordered
+from ldpstats.mechanisms.base import told_apart
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Frame,
     Heading,
     Pair,
+    Table,
     header,
     names_alpha,
     one_line,
@@ -156,7 +158,7 @@ class Coefficients(Stored, WaldResults):
         own = self.index[: len(naive)]
         params, bse = flat(self.params)[: len(naive)], flat(self.bse)[: len(naive)]
         columns = {"params": params, "bse": bse, "naive": naive, "ratio": naive / params}
-        return pd.DataFrame(columns, index=own)
+        return Table(columns, index=own)
 
     @names_alpha
     def plot(self, *others: Any, labels: Any = None, **options: Any) -> Any:
@@ -449,8 +451,9 @@ class Coefficients(Stored, WaldResults):
             left.append(("Reference:", one_line(data.categories[0], 30)))
         mechanisms = []
         for name, groups in questions:
-            for group in list(groups)[:_MECHANISMS]:
-                text = str(group.mechanism) + (f", n = {len(group):,}" if len(groups) > 1 else "")
+            shown = list(groups)[:_MECHANISMS]
+            for group, text in zip(shown, told_apart(one.mechanism for one in shown), strict=True):
+                text += f", n = {len(group):,}" if len(groups) > 1 else ""
                 mechanisms.append(text if len(questions) == 1 else f"{one_line(name, 20)}: {text}")
             if len(groups) > _MECHANISMS:
                 mechanisms.append(f"and {len(groups) - _MECHANISMS} more groups")

@@ -47,6 +47,7 @@ from ldpstats.models.layout import (
     Fit,
     Frame,
     Pair,
+    Table,
     count_of,
     figures,
     interval_note,
@@ -168,7 +169,7 @@ class DesignResults(Results):
             "effective_n": n / np.where(deff > 0.0, deff, np.nan),
             "channel": self.domains.channel,
         }
-        return pd.DataFrame(columns, index=self.index)
+        return Table(columns, index=self.index)
 
     @property
     def effective_n(self) -> pd.Series[float]:
