@@ -370,9 +370,9 @@ def is_partial(mechanisms: Iterable[dict[str, Any]]) -> bool:
 
 
 _ESTIMATES = {  # columns whose numbers have the decimals of the standard errors
-    *("estimate", "params", "linear", "unconstrained", "mean", "coef", "effect", "smooth"),
-    *("lower", "upper"),
-    *(_ERRORS := ("std_error", "bse", "linear_se", "se")),
+    *("estimate", "params", "linear", "unconstrained", "naive", "mean", "coef", "effect", "smooth"),
+    *("difference", "odds_ratio", "dy/dx", "lower", "upper", "Conf. Int. Low", "Cont. Int. Hi."),
+    *(_ERRORS := ("std_error", "bse", "linear_se", "se", "Std. Err.")),
 }
 
 
@@ -435,7 +435,7 @@ class Table(pd.DataFrame):
 
     def _repr_html_(self) -> str:
         """The table, in a notebook."""
-        return str(self.to_frame()._repr_html_() if self.empty else self.summary().as_html())
+        return self.to_frame().to_html() if self.empty else str(self.summary().as_html())
 
 
 def _texts(frame: pd.DataFrame, at: int) -> list[str]:
@@ -445,7 +445,7 @@ def _texts(frame: pd.DataFrame, at: int) -> list[str]:
     if not pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_bool_dtype(kind):
         return [_cell(value) for value in column]
     values = column.to_numpy(float, na_value=np.nan)
-    if "pvalue" in name or "p_value" in name:
+    if "pvalue" in name or "p_value" in name or name.startswith("Pr("):
         return list(map(pvalue_text, values))
     if pd.api.types.is_integer_dtype(kind):
         return figures(values, 0)
@@ -458,7 +458,7 @@ def _texts(frame: pd.DataFrame, at: int) -> list[str]:
         return figures(values, 0)
     if largest < 1e-3 or largest >= 1e6:
         return ["-" if np.isnan(value) else f"{value:.4g}" for value in values]
-    return figures(values, max(0, 3 - int(np.floor(np.log10(largest)))))
+    return figures(values, max(2, 3 - int(np.floor(np.log10(largest)))))
 
 
 def _cell(value: Any, longest: int = LONGEST_LABEL) -> str:
@@ -491,7 +491,8 @@ def names_alpha(method: Callable[P, T]) -> Callable[P, T]:
                 remedy = f"is called alpha, one minus the level: pass alpha={alpha:g}"
                 raise InvalidArgument(name, level, remedy)
         found: Any = method(*args, **kwargs)
-        return Table(found) if type(found) is pd.DataFrame else found
+        table: Any = Table(found) if type(found) is pd.DataFrame else found
+        return table  # type: ignore[no-any-return]
 
     return spelled
 
@@ -839,7 +840,7 @@ class Tabulated(Facts):
         >>> ldp.FrequencyModel(counts).fit().to_markdown().splitlines()[10]
         '| a\\\\_1 | 0.5713 | 0.0429 | 0.4867 | 0.6572 | \\\\<0.001 |'
         """
-        return self.summary(**options).as_markdown()
+        return str(self.summary(**options).as_markdown())
 
     def to_latex(self, **options: Any) -> str:
         """The summary in LaTeX, for booktabs; special characters of names are escaped.

@@ -41,7 +41,8 @@ def axes_of(ax: Axes | None, width: float, height: float) -> Axes:
     import matplotlib.axes
 
     if ax is None:
-        return new_figure(width, height).subplots()
+        new: Axes = new_figure(width, height).subplots()
+        return new
     if not isinstance(ax, matplotlib.axes.Axes):
         remedy = "must be matplotlib Axes, for example plt.subplots()[1]"
         if isinstance(ax, str):
@@ -67,7 +68,8 @@ def style(name: str) -> Any:
     """What the style sheet in use says."""
     import matplotlib
 
-    return matplotlib.rcParams[name]
+    in_use: Any = matplotlib.rcParams
+    return in_use[name]
 
 
 def figure_of(ax: Axes) -> Any:
@@ -592,7 +594,7 @@ def draw_bars(
     ax: Axes, at: Array, frame: pd.DataFrame, interval: str, how: Mapping[str, Any] | None = None
 ) -> None:
     """Draw `params` as bars from zero with `lower` and `upper`; `how` says their looks."""
-    look = {"height": 0.7, "color": "C0", "label": "estimate"} | dict(how or {})
+    look: dict[str, Any] = {"height": 0.7, "color": "C0", "label": "estimate"} | dict(how or {})
     p, low, high = (frame[name].to_numpy(float) for name in ("params", "lower", "upper"))
     ax.barh(at, p, alpha=0.6, **look)
     ax.hlines(at, low, high, color="0.15", label=interval)

@@ -86,7 +86,7 @@ def plot_conditional(
     drawn alone. With `panels` each condition has axes of its own; returned are these, (k1,).
     """
     conditions, answers = (frame.index.unique(v) for v in (0, 1))
-    given = {name: frame.xs(name, level=0) for name in conditions}
+    given: dict[Any, Any] = {name: frame.xs(name, level=0) for name in conditions}
     of = f"share, given {variable_name(conditions, 'X')}"
     if panels:
         called = {f"{conditions.name} = {name}": own for name, own in given.items()}
@@ -101,7 +101,7 @@ def plot_conditional(
         for j, (answer, label) in enumerate(
             zip(drawn, axis_labels(drawn, LONGEST_TICK), strict=True)
         ):
-            rows = frame.xs(answer, level=1).reindex(conditions)
+            rows: Any = frame.xs(answer, level=1).reindex(conditions)
             own = at - high * (j - (len(drawn) - 1) / 2.0)
             label = "estimate" if len(drawn) == 1 else label
             how = {"height": 0.9 * high, "color": f"C{j % 10}", "label": label}

@@ -210,6 +210,10 @@ class TableResults(JointTable, Results):
         return alpha
 
     @abstractmethod
+    def conditional(self, on: str | None = None, alpha: float = 0.05) -> pd.DataFrame:
+        """Conditional distributions of the other variable given the categories of one."""
+
+    @abstractmethod
     def _independence_pvalue(self) -> float | None:
         """That of `test_independence()`, at a level of the normal law; None without."""
 
