@@ -381,7 +381,8 @@ class Table(pd.DataFrame):
 
     It is a DataFrame, and what is computed from it is a plain one. A table that is wider than a
     page goes on below itself, no column is left out; of more rows than pandas prints
-    (``display.max_rows``) the first are shown. `to_frame` is the same as a plain DataFrame.
+    (``display.max_rows``) the first ``display.min_rows`` are shown. `to_frame` is the same as a
+    plain DataFrame.
 
     Examples
     --------
@@ -407,18 +408,16 @@ class Table(pd.DataFrame):
 
     def summary(self) -> Summary:
         """The table as a statsmodels `Summary`: text, HTML, LaTeX and Markdown."""
-        most, (n, k) = pd.get_option("display.max_rows"), self.shape
-        shown, index = self.iloc[:most, :most], self.index
-        cut = [
-            f"{most} of {size} {what}"
-            for size, what in ((n, "rows"), (k, "columns"))
-            if most is not None and size > most
-        ]
+        most, few = (pd.get_option(f"display.{one}_rows") for one in ("max", "min"))
+        sizes, index = self.shape, self.index
+        n, k = (size if not most or size <= most else few or most for size in sizes)
+        shown, named = self.iloc[:n, :k], zip(sizes, (n, k), ("rows", "columns"), strict=True)
+        cut = [f"{one} of {size} {what}" for size, one, what in named if one < size]
         notes = [f"Shown: the first {' and the first '.join(cut)}."] * bool(cut)
         is_numbered = isinstance(index, pd.RangeIndex) and index.name is None
-        if is_numbered and n == 1:
-            values = [_cell(value, sys.maxsize) for value in self.iloc[0]]
-            pairs: list[Pair] = [(f"{name}:", v) for name, v in zip(self, values, strict=True)]
+        if is_numbered and sizes[0] == 1:
+            values = [_cell(value, sys.maxsize) for value in shown.iloc[0]]
+            pairs: list[Pair] = [(f"{name}:", v) for name, v in zip(shown, values, strict=True)]
             sides = header(pairs[: -(-k // 2)], pairs[-(-k // 2) :])
             return SummaryTable("", sides, [], [], [], notes).layout()
         heads = list(map(str, joined(shown.columns, " : ")))

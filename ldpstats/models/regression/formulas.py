@@ -971,7 +971,7 @@ def _formulaic_from_json(document: Mapping[str, Any]) -> Any:
         terms.append(Term([factors[code] for code in codes]))
         scoped = [
             ScopedTerm(
-                [ScopedFactor(EvaluatedFactor(factors[c], None), reduced) for c, reduced in own],  # type: ignore[arg-type]
+                [ScopedFactor(EvaluatedFactor(factors[c], None), reduced) for c, reduced in own],
                 scale,
             )
             for own, scale in parts

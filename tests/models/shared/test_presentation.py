@@ -142,8 +142,9 @@ def test_a_table_shows_the_columns_that_a_page_has_no_room_for_below():
     assert max(map(len, text.splitlines())) <= 80
     assert text.count("second") > 1 and all(f"number {i}" in text for i in range(12))
     long = Table({"value": np.arange(100.0)})
-    with pd.option_context("display.max_rows", 10):
-        assert "first 10 of 100 rows" in str(long)
+    assert "first 10 of 100 rows" in str(long) and len(str(long).splitlines()) == 16
+    with pd.option_context("display.max_rows", 200):
+        assert "Shown" not in str(long)
     assert "Empty" in str(Table()) and "Empty" in str(Table({"a": []}))
 
 
