@@ -124,7 +124,7 @@ class DesignResults(Results):
         return np.where(self._unknown, np.nan, which.bse())
 
     def _frame(self, matrix: Array, at: Any = slice(None)) -> pd.DataFrame:
-        return super()._frame(matrix, at).mask(self._unknown[:, None] | self._unknown)
+        return Table(super()._frame(matrix, at).mask(self._unknown[:, None] | self._unknown))
 
     def warn_of_unknown(self) -> None:
         """Warn of domains in one sampling unit, by name."""
