@@ -39,7 +39,8 @@ def test_every_import_is_a_declared_dependency():
     core = distributions(PROJECT["dependencies"])
     extras = {key: distributions(value) for key, value in PROJECT["optional-dependencies"].items()}
     bayes = extras["bayes"] | {"pytensor", "xarray"}  # which PyMC and ArviZ are made of
-    others = extras["spark"] | extras["svy"] | extras["collect"] | {"polars"}  # if a table is one
+    others = extras["spark"] | extras["svy"] | extras["collect"] | extras["formulas"]
+    others |= {"polars"}  # if a table is one
     assert imported("ldpstats") <= core | others | bayes
     assert imported("tests") <= core | extras["test"] | extras["spark"] | extras["browser"] | bayes
     site = {"docutils", *extras["docs"]} | {"myst_parser"}

@@ -456,7 +456,7 @@ class Specified(Hinted, ABC):
     @cached_property
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that differ whenever two specifications do (SHA-256)."""
-        return portable.fingerprint(self._specification())
+        return portable.fingerprint(_unnamed(self._specification()))
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the draw of a device, which has functions that are not pickled."""
@@ -469,6 +469,14 @@ class Specified(Hinted, ABC):
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
+
+
+def _unnamed(field: Any) -> Any:
+    """A specification, or a field of one, without what devices are called: two names of one law."""
+    if isinstance(field, dict):
+        kept = {k: v for k, v in field.items() if not ("device" in field and k == "description")}
+        return {key: _unnamed(value) for key, value in kept.items()}
+    return list(map(_unnamed, field)) if isinstance(field, list) else field
 
 
 def check_format(document: object, name: str) -> dict[str, Any]:

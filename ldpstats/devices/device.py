@@ -582,9 +582,11 @@ def recode(labels: Mapping[Any, Any]) -> Device:
     Examples
     --------
     >>> recode({"often": "yes"})
-    truth.when({'often': 'yes'}, otherwise=truth)
+    recode({'often': 'yes'})
     """
-    return truth.when(labels, otherwise=truth)
+    step = truth.when(labels, otherwise=truth).step
+    shown = repr(step).removeprefix("truth.when(").removesuffix(", otherwise=truth)")
+    return Device(step.called(f"recode({shown})"))
 
 
 # -- A device as a tree: what is drawn at each branch, and what is said at the leaves -------------
@@ -743,7 +745,6 @@ _GAP = 0.8  # lines between boxes
 _TOP = 0.6  # lines above the first
 _PAD = 1.6  # characters around the text of a box
 _EM, _LINE = 0.60, 1.25  # width of a character and height of a line, in font sizes
-_FONT = 10.0
 _INK, _STEP, _LEAF = "0.25", "#dbe7f3", "#f7ecd0"
 
 
@@ -816,7 +817,7 @@ def _axes(ax: object, across: float, rows: float) -> tuple[Axes, float]:
     import matplotlib.pyplot as plt
 
     if ax is None:
-        size = max(_FONT, float(plt.rcParams["font.size"]))
+        size = float(plt.rcParams["font.size"])
         width, height = (across + 2) * _EM * size / 72, (rows + 0.6) * _LINE * size / 72
         figure = plt.figure(figsize=(max(width, 1.0), max(height, 0.6)))
         return figure.add_axes((0.0, 0.0, 1.0, 1.0)), size
@@ -827,7 +828,7 @@ def _axes(ax: object, across: float, rows: float) -> tuple[Axes, float]:
     scale = 72 / ax.figure.dpi
     wide = ax.bbox.width * scale / ((across + 1) * _EM)
     high = ax.bbox.height * scale / ((rows + 0.4) * _LINE)
-    return ax, min(_FONT, wide, high)
+    return ax, min(float(plt.rcParams["font.size"]), wide, high)
 
 
 def _draw(ax: Axes, box: _Box, size: float) -> None:

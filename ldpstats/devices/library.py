@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import wraps
+from inspect import Signature
 from itertools import product
 from numbers import Integral
-from typing import Any
+from typing import Any, ParamSpec
+
+import numpy as np
+import pandas as pd
 
 from ldpstats.arguments import listed, positive_integer
 from ldpstats.devices.device import (
@@ -22,7 +27,15 @@ from ldpstats.devices.device import (
     truth,
 )
 from ldpstats.errors import InvalidArgument
-from ldpstats.programs.polynomials import chance, distinct, known_label, two_labels, unknown
+from ldpstats.programs.polynomials import (
+    Polynomial,
+    chance,
+    distinct,
+    known_label,
+    spelled,
+    two_labels,
+    unknown,
+)
 from ldpstats.programs.polynomials import proportions as checked_proportions
 
 __all__ = [
@@ -53,8 +66,36 @@ __all__ = [
 
 
 _ANSWERS = ("no", "yes")
+_WORDS = ("text", "answers")  # of questions, which a name in a table leaves out
+P = ParamSpec("P")
 
 
+def _design(make: Callable[P, Device]) -> Callable[P, Device]:
+    """A function whose device is called as its author wrote the call: "warner(p=0.8)"."""
+    signature = Signature.from_callable(make)
+
+    @wraps(make)
+    def called(*args: P.args, **kwargs: P.kwargs) -> Device:
+        step = make(*args, **kwargs).step
+        given = signature.bind(*args, **kwargs).arguments
+        shown = [f"{k}={_written(v)}" for k, v in given.items() if k not in _WORDS]
+        return Device(step.called(f"{make.__name__}({', '.join(shown)})"))
+
+    return called
+
+
+def _written(value: Any) -> str:
+    """An argument as its author wrote it."""
+    if isinstance(value, Fraction | Polynomial):
+        return spelled(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key!r}: {_written(p)}" for key, p in value.items()) + "}"
+    if isinstance(value, list | tuple | np.ndarray | pd.Series):
+        return "[" + ", ".join(map(_written, value)) + "]"
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+@_design
 def warner(p: Any, answers: Any = _ANSWERS) -> Device:
     """Warner's design: the question with probability p, its opposite otherwise.
 
@@ -81,6 +122,7 @@ def warner(p: Any, answers: Any = _ANSWERS) -> Device:
     return spin({"A": p, "B": 1 - p}).when({"A": truth, "B": opposite})
 
 
+@_design
 def mangat(p: Any, answers: Any = _ANSWERS) -> Device:
     """Mangat's design: who has the trait says so, all others use Warner's device.
 
@@ -106,6 +148,7 @@ def mangat(p: Any, answers: Any = _ANSWERS) -> Device:
     return truth.when({yes: yes}, otherwise=warner(p))
 
 
+@_design
 def mangat_singh(t: Any, p: Any, answers: Any = _ANSWERS) -> Device:
     """Mangat and Singh's design: the truth with probability t, else Warner's device.
 
@@ -135,6 +178,7 @@ def mangat_singh(t: Any, p: Any, answers: Any = _ANSWERS) -> Device:
     return cards({"true": t, "random": 1 - t}).when({"true": truth, "random": second})
 
 
+@_design
 def crosswise(p: Any, text: str | None = None, answers: Any = _ANSWERS) -> Device:
     """The crosswise model: whether the answers to two questions are the same or different.
 
@@ -168,6 +212,7 @@ def crosswise(p: Any, text: str | None = None, answers: Any = _ANSWERS) -> Devic
     )
 
 
+@_design
 def inattentive_crosswise(
     p: Any, attentive: Any = None, text: str | None = None, answers: Any = _ANSWERS
 ) -> Device:
@@ -213,6 +258,7 @@ def inattentive_crosswise(
     return spin({"attentive": share, "random": 1 - share}).when({"random": guess}, otherwise=told)
 
 
+@_design
 def one_saying_crosswise(
     p: Any, one_saying: Any = None, text: str | None = None, answers: Any = _ANSWERS
 ) -> Device:
@@ -247,6 +293,7 @@ def one_saying_crosswise(
     )
 
 
+@_design
 def triangular(p: Any, text: str | None = None, answers: Any = _ANSWERS) -> Device:
     """The triangular model: a triangle for "yes" to either of two questions, else a circle.
 
@@ -282,6 +329,7 @@ def triangular(p: Any, text: str | None = None, answers: Any = _ANSWERS) -> Devi
 _SIDES = "must be a side of the die, or a list of sides, such as 1 or [1, 2]"
 
 
+@_design
 def forced_response(p_yes: Any, p_no: Any, answers: Any = _ANSWERS) -> Device:
     """Forced response with a spinner: "yes", "no", or the truth.
 
@@ -308,6 +356,7 @@ def forced_response(p_yes: Any, p_no: Any, answers: Any = _ANSWERS) -> Device:
     return _forced({yes: p_yes, no: p_no}, {"p_yes": p_yes, "p_no": p_no})
 
 
+@_design
 def forced_dice(yes: Any = 1, no: Any = 6, sides: int = 6, answers: Any = _ANSWERS) -> Device:
     """Forced response with a die: "yes" on some sides, "no" on others, the truth on the rest.
 
@@ -354,6 +403,7 @@ def forced_dice(yes: Any = 1, no: Any = 6, sides: int = 6, answers: Any = _ANSWE
     )
 
 
+@_design
 def forced_cards(truth_cards: int, yes: int, no: int, answers: Any = _ANSWERS) -> Device:
     """Forced response with a deck of cards: "yes", "no" and "truth".
 
@@ -383,6 +433,7 @@ def forced_cards(truth_cards: int, yes: int, no: int, answers: Any = _ANSWERS) -
     return cards(counts).when({label: _on(label, (said_yes, said_no)) for label in counts})
 
 
+@_design
 def forced_coins(answers: Any = _ANSWERS) -> Device:
     """Forced response with a coin that is flipped twice: the truth on heads, else its second side.
 
@@ -400,6 +451,7 @@ def forced_coins(answers: Any = _ANSWERS) -> Device:
     return flip().when({"heads": truth, "tails": flip().when({"heads": yes, "tails": no})})
 
 
+@_design
 def forced_categories(shares: Mapping[Any, Any]) -> Device:
     """Forced response with k categories: some cards have an answer on them, the others "truth".
 
@@ -454,6 +506,7 @@ def _on(outcome: str, labels: tuple[Any, ...]) -> Device:
 # -- Unrelated questions, whose share of "yes" is known, or estimated with a second group ---------
 
 
+@_design
 def unrelated_question(
     p: Any, prevalence: Any = None, text: str | None = None, answers: Any = _ANSWERS
 ) -> Device:
@@ -493,6 +546,7 @@ def unrelated_question(
     return spin({"first": p, "other": 1 - p}).when({"first": truth, "other": other})
 
 
+@_design
 def moors(p: Any, group: int = 1, text: str | None = None, answers: Any = _ANSWERS) -> Device:
     """Moors's design: the second of two groups is asked the unrelated question alone.
 
@@ -531,6 +585,7 @@ def moors(p: Any, group: int = 1, text: str | None = None, answers: Any = _ANSWE
 _MOST_DRAWS = 10
 
 
+@_design
 def kuk(p1: Any, p2: Any, draws: int = 1, answers: Any = _ANSWERS) -> Device:
     """Kuk's design: the colour of a card, from one deck for "yes" and from another for "no".
 
@@ -576,6 +631,7 @@ def _reds(deck: Device, draws: int) -> Device:
     return parts(*[deck] * draws) >> number
 
 
+@_design
 def disguised_response(p: Any, answers: Any = _ANSWERS) -> Device:
     """The disguised response design: Kuk's with two decks that mirror each other.
 
@@ -600,6 +656,7 @@ def disguised_response(p: Any, answers: Any = _ANSWERS) -> Device:
     return kuk(p, 1 - p, answers=answers)
 
 
+@_design
 def christofides(proportions: Any, answers: Any = _ANSWERS) -> Device:
     """Christofides's design: the number on a card, counted from the other end for a "yes".
 
@@ -638,6 +695,7 @@ def christofides(proportions: Any, answers: Any = _ANSWERS) -> Device:
 # -- Designs that estimate how many respondents do not do what they are told ----------------------
 
 
+@_design
 def stochastic_lie_detector(p: Any, honesty: Any = None, answers: Any = _ANSWERS) -> Device:
     """The stochastic lie detector: Mangat's design, where some who have the trait deny it.
 
@@ -669,6 +727,7 @@ def stochastic_lie_detector(p: Any, honesty: Any = None, answers: Any = _ANSWERS
     return truth.when({yes: device.when({"lies": no}, otherwise=yes)}, otherwise=warner(p))
 
 
+@_design
 def cheating_detection(
     p_yes: Any, p_no: Any = 0, cheating: Any = None, answers: Any = _ANSWERS
 ) -> Device:

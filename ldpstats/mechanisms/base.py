@@ -602,11 +602,11 @@ class Mechanism(Instrument[Client, Collector]):
         return made
 
     def __str__(self) -> str:
-        """As it might be called: its name, and its parameters in brackets."""
-        pairs, apart = parameters(self), (*_UNNAMED, *self._unsaid)
-        head = "".join(f"{text}; " for name, text in pairs if name in _UNNAMED)
-        shown = ", ".join(f"{name}={text}" for name, text in pairs if name not in apart)
-        return f"{type(self).__name__}({head}{shown})"
+        """As it might be called: its name and parameters; what it is made of, if that is said."""
+        if (made := _made_of(self)) is not None:
+            return brief(made)
+        shown = [f"{name}={text}" for name, text in parameters(self) if name not in self._unsaid]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def _repr_html_(self) -> str:
         """The parameters, in a notebook."""
@@ -884,10 +884,29 @@ _UNNAMED = ("device", "description")  # which say themselves what they are
 _ALIASES = {"categories": "k", "alphabet": "k", "edges": "k", "outputs": "n_outputs"}
 
 
-def made_of(mechanism: Any) -> str:
-    """A device by its steps, a combination by its parts, another mechanism as it is called."""
-    steps = getattr(mechanism, "device", None) or getattr(mechanism, "description", None)
-    return brief(steps or mechanism)
+def _made_of(mechanism: Any) -> object | None:
+    """The steps of a device, or the description of a computed mechanism; None of others."""
+    return getattr(mechanism, "device", None) or getattr(mechanism, "description", None)
+
+
+def told_apart(mechanisms: Iterable[Any]) -> list[str]:
+    """Mechanisms in words, in full where the beginning does not tell two of them apart."""
+    every = list(mechanisms)
+    words, brief_words = [], list(map(str, every))
+    for one, text in zip(every, brief_words, strict=True):
+        alike = (other for other, own in zip(every, brief_words, strict=True) if own == text)
+        if text.endswith("...") and any(other != one for other in alike):
+            text = " ".join(str(_made_of(one)).split())
+        words.append(text)
+    return words
+
+
+def described(name: str, text: object, what: str) -> str:
+    """A description, which may come from a document, as one printable line."""
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidArgument(name, text, f"must be text that says what {what}, or None")
+    line = " ".join(text.split())
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
 
 
 def brief(text: object) -> str:

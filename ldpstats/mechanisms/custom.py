@@ -61,9 +61,9 @@ from ldpstats.mechanisms.base import (
     Mechanism,
     check_document,
     common_labels,
+    described,
     joined_labels,
     label_moments,
-    made_of,
     read_mechanism,
     set_fields,
 )
@@ -398,7 +398,7 @@ class Enumerated(Mechanism):
             Q = channel.a * R + channel.noise() @ R
         else:
             Q = channel.matrix() @ R
-        made = combined(Q, self.categories, labels, self.sensitive, f"{made_of(self)} >> {after}")
+        made = combined(Q, self.categories, labels, self.sensitive, f"{self} >> {after}")
         order = category_order(labels, self.categories)
         R = R if order is None else R[:, order]
         if keep is None and isinstance(self, CustomMechanism):
@@ -520,13 +520,8 @@ class CustomMechanism(Enumerated):
             set_fields(self, sensitive=sensitive_labels(codes, categories))
         for name, what in _UNMARKED.items():
             text: object = getattr(self, name)
-            if text is None:
-                continue
-            if not isinstance(text, str) or not text.strip():
-                raise InvalidArgument(name, text, f"must be text that says what {what}, or None")
-            line = " ".join(text.split())
-            line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in line)
-            set_fields(self, **{name: line})
+            if text is not None:
+                set_fields(self, **{name: described(name, text, what)})
         if self.steps is not None:
             steps = [Dense(one).Q for one in listed("steps", self.steps, _STEPS)]
             if len(steps) != 2 or steps[0].shape[1] != len(steps[1]):
@@ -580,7 +575,7 @@ class CustomMechanism(Enumerated):
         """
         if self.steps is None:
             raise NotAvailable(f"{self} has no steps, of which a device could keep the first")
-        words, lifetime = f"the kept response of {made_of(self)}", self.lifetime_epsilon
+        words, lifetime = f"the kept response of {self}", self.lifetime_epsilon
         sampler = samplers.realised_epsilon_rows(samplers.integer_rows(self.steps[0]))
         return Audit(words, lifetime, lifetime, sampler)
 
@@ -674,7 +669,7 @@ class KeptClient(SingleDevice):
 
     def __repr__(self) -> str:
         return (
-            f"KeptClient({made_of(self.mechanism)}, epsilon of all reports of an answer: "
+            f"KeptClient({self.mechanism}, epsilon of all reports of an answer: "
             f"{self.total_epsilon:.6g})"
         )
 
@@ -740,7 +735,7 @@ def mixture(shares: Mapping[Any, float]) -> CustomMechanism:
     for weight, own in zip(weights, channels, strict=True):
         Q[:, places[start : start + own.shape[1]]] += weight * own
         start += own.shape[1]
-    shown = [f"{100 * w:.3g}% {made_of(part)}" for part, w in zip(parts, weights, strict=True)]
+    shown = [f"{100 * w:.3g}% {part}" for part, w in zip(parts, weights, strict=True)]
     sensitive = protected_by_all(parts, categories)
     return combined(Q, categories, outputs, sensitive, f"mixture of {' and '.join(shown)}")
 
@@ -1141,7 +1136,7 @@ def _law_of_processing(first: Enumerated, other: object) -> tuple[Array, pd.Inde
             label = outputs.tolist()[int(np.argmin(made))]
             remedy = f"has no category {label!r}, which {first} reports: both need the same labels"
             raise InvalidArgument("other", str(second), remedy)
-        return second.channel().matrix()[made], second.outputs, made_of(second)
+        return second.channel().matrix()[made], second.outputs, str(second)
     if isinstance(second, pd.DataFrame):
         if isinstance(second.index, pd.MultiIndex) or isinstance(second.columns, pd.MultiIndex):
             raise InvalidArgument("other", second, "must have one label for each row and column")

@@ -22,7 +22,7 @@ from ldpstats.channels.structured import Channel, Dense, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import encode
 from ldpstats.likelihood.parametric import PolynomialMatrix
-from ldpstats.mechanisms.base import Mechanism, check_document, joined_labels, made_of, set_fields
+from ldpstats.mechanisms.base import Mechanism, check_document, described, joined_labels, set_fields
 from ldpstats.mechanisms.custom import (
     CohortPart,
     CustomMechanism,
@@ -213,10 +213,18 @@ class DeviceMechanism(Enumerated):
     def _specification(self) -> dict[str, Any]:
         return super()._specification() | {"device": step_to_dict(self.device)}
 
+    def to_dict(self) -> dict[str, Any]:
+        called = {"description": str(self.device)} if self.device.is_called else {}
+        return super().to_dict() | called
+
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
-        checked = check_document(document)
-        return super().from_dict(checked | {"device": step_from_dict(checked.get("device"))})
+        checked = dict(check_document(document))
+        called = checked.pop("description", None)
+        step = step_from_dict(checked.get("device"))
+        if called is not None:
+            step = step.called(described("description", called, "the device is"))
+        return super().from_dict(checked | {"device": step})
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.device, self.categories, self.outputs)
@@ -535,9 +543,6 @@ class UnknownDevice(DeviceMechanism):
         """Raise `NotAvailable`: `at` makes a mechanism that can be audited."""
         _unavailable("audit")(self)
 
-    def __str__(self) -> str:
-        return f"UnknownDevice({made_of(self)}; {', '.join(self.unknown)} unknown, k={self.k})"
-
 
 # -- Which of the package's own mechanisms a device is --------------------------------------------
 
@@ -648,12 +653,12 @@ def repeated(first: Any, *others: Any) -> CustomMechanism:
             for y, part in zip(start.outputs.tolist(), parts[1:], strict=True)
             for z in part.outputs.tolist()
         ]
-        description = f"{made_of(start)}, then {' or '.join(map(made_of, parts[1:]))}"
+        description = f"{start}, then {' or '.join(map(str, parts[1:]))}"
     else:
         categories, parts, channels = same_answers("others", [start, *others])
         Q = reduce(lambda first, second: sequential(first, second).matrix(), channels)
         pairs = list(product(*(part.outputs.tolist() for part in parts)))
-        description = ", then ".join(map(made_of, parts))
+        description = ", then ".join(map(str, parts))
     return combined(
         *(Q, categories, joined_labels("outputs", pairs)),
         *(protected_by_all(parts, categories), description),

@@ -70,6 +70,7 @@ from ldpstats.models.layout import (
     DOUBTFUL,
     LONGEST_LABEL,
     Pair,
+    Table,
     distinct_lines,
     figures,
     in_turn,
@@ -1489,7 +1490,7 @@ class CellResults(Stored, WaldResults):
         columns = [f"class {c + 1}" for c in range(beliefs.shape[1])]
         frame = pd.DataFrame(beliefs, index=index, columns=columns)
         whole = model._facts is None
-        return frame.assign(respondents=reports.n.astype(int) if whole else reports.n)
+        return Table(frame.assign(respondents=reports.n.astype(int) if whole else reports.n))
 
     # -- presentation --------------------------------------------------------------------------
 
@@ -1558,10 +1559,7 @@ class CellResults(Stored, WaldResults):
 
     def _heading(self) -> tuple[str, list[Pair], list[Pair]]:
         model = self.model
-        left: list[Pair] = [("Respondents:", self.nobs)]
-        for name, own, n in zip(model.names, model.mechanisms, model.answered, strict=True):
-            mechs = str(own[0]) if len(own) == 1 else f"{len(own)} mechanisms"
-            left.append((f"{one_line(name, 20)}:", f"{mechs}, n = {n}"))
+        left: list[Pair] = [("Respondents:", self.nobs), ("Questions:", len(model.names))]
         right: list[Pair] = [
             ("Epsilon, a person (nats):", self.epsilon),
             ("Parameters:", self.df_model),
@@ -1573,6 +1571,13 @@ class CellResults(Stored, WaldResults):
         else:
             right += [("Design:", facts.design), ("Degrees of freedom:", f"{self.df:g}")]
         return f"{model._words} of {in_turn(list(model.names))}", left, right
+
+    def _questions(self) -> list[list[str]]:
+        model, rows = self.model, [["", "mechanism", "answered"]]
+        for name, own, n in zip(model.names, model.mechanisms, model.answered, strict=True):
+            mechs = str(own[0]) if len(own) == 1 else f"{len(own)} mechanisms"
+            rows.append([one_line(name, 24), mechs, str(n)])
+        return rows
 
     def _interval_notes(
         self, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float, source: str

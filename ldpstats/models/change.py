@@ -947,7 +947,8 @@ class ChangeResults(Results):
         """
         kind = one_of("kind", kind, ("change", "flows"))
         if kind == "flows":
-            return self.joint.plot(ax=ax, alpha=alpha, title=title)
+            flows: Axes = self.joint.plot(ax=ax, alpha=alpha, title=title)
+            return flows
         frame, waves = self.summary_frame(level(alpha)), self.waves
         most = positive_integer("most", most)
         question = f"{self.name}: " if self.name else ""

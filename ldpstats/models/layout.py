@@ -8,14 +8,16 @@ They are shown in the order in which they are given.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from inspect import CO_VARKEYWORDS
-from itertools import repeat, zip_longest
+from itertools import chain, repeat, zip_longest
 from operator import attrgetter
+from os import PathLike
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
@@ -54,6 +56,8 @@ class SummaryTable:
     stubs: Sequence[str]  # names of its rows
     body: Sequence[Sequence[str]]
     notes: Sequence[str]
+    others: Sequence[Sequence[str]] = ()  # a second table below it: its heads, then its rows
+    corner: str = ""  # above the names of the rows
 
     def layout(self) -> Summary:
         """The header, the table below it of the same width, and the notes, in every format."""
@@ -364,6 +368,107 @@ def is_partial(mechanisms: Iterable[dict[str, Any]]) -> bool:
     return False
 
 
+# -- Tables of data, which print whole: no column is left out where a page is narrow --------------
+
+
+_ESTIMATES = {  # columns whose numbers have the decimals of the standard errors
+    *("estimate", "params", "linear", "unconstrained", "naive", "mean", "coef", "effect", "smooth"),
+    *("difference", "odds_ratio", "dy/dx", "lower", "upper", "Conf. Int. Low", "Cont. Int. Hi."),
+    *(_ERRORS := ("std_error", "bse", "linear_se", "se", "Std. Err.")),
+}
+
+
+class Table(pd.DataFrame):
+    """A table of data that prints whole, in the layout of summaries.
+
+    It is a DataFrame, and what is computed from it is a plain one. A table that is wider than a
+    page goes on below itself, no column is left out; of more rows than pandas prints
+    (``display.max_rows``) the first ``display.min_rows`` are shown. `to_frame` is the same as a
+    plain DataFrame.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+    >>> ldp.FrequencyModel(counts).fit().conf_int()
+    ================================
+                    lower      upper
+    --------------------------------
+    a              0.4867     0.6572
+    b              0.2443     0.4069
+    c              0.0315     0.1815
+    ================================
+    """
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    def to_frame(self) -> pd.DataFrame:
+        """The same as a plain DataFrame, which pandas prints."""
+        return pd.DataFrame(self)
+
+    def summary(self) -> Summary:
+        """The table as a statsmodels `Summary`: text, HTML, LaTeX and Markdown."""
+        most, few = (pd.get_option(f"display.{one}_rows") for one in ("max", "min"))
+        sizes, index = self.shape, self.index
+        n, k = (size if not most or size <= most else few or most for size in sizes)
+        shown, named = self.iloc[:n, :k], zip(sizes, (n, k), ("rows", "columns"), strict=True)
+        cut = [f"{one} of {size} {what}" for size, one, what in named if one < size]
+        notes = [f"Shown: the first {' and the first '.join(cut)}."] * bool(cut)
+        is_numbered = isinstance(index, pd.RangeIndex) and index.name is None
+        if is_numbered and sizes[0] == 1:
+            values = [_cell(value, sys.maxsize) for value in shown.iloc[0]]
+            pairs: list[Pair] = [(f"{name}:", v) for name, v in zip(shown, values, strict=True)]
+            sides = header(pairs[: -(-k // 2)], pairs[-(-k // 2) :])
+            return SummaryTable("", sides, [], [], [], notes).layout()
+        heads = list(map(str, joined(shown.columns, " : ")))
+        columns = [_texts(shown, at) for at in range(len(heads))]
+        corner = " : ".join(str(name) for name in index.names if name is not None)
+        stubs = distinct_lines(joined(shown.index, " : "), LONGEST_LABEL)
+        if is_numbered and k > 1 and not pd.api.types.is_numeric_dtype(shown.iloc[:, 0]):
+            (corner, *heads), (stubs, *columns) = heads, columns
+        body = [list(row) for row in zip(*columns, strict=True)]
+        return SummaryTable("", [], heads, stubs, body, notes, corner=corner).layout()
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.empty else self.summary().as_text().rstrip()
+
+    def _repr_html_(self) -> str:
+        """The table, in a notebook."""
+        return self.to_frame().to_html() if self.empty else str(self.summary().as_html())
+
+
+def _texts(frame: pd.DataFrame, at: int) -> list[str]:
+    """A column as a table shows it."""
+    column, name = frame.iloc[:, at], str(frame.columns[at])
+    kind = column.dtype
+    if not pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_bool_dtype(kind):
+        return [_cell(value) for value in column]
+    values = column.to_numpy(float, na_value=np.nan)
+    if "pvalue" in name or "p_value" in name or name.startswith("Pr("):
+        return list(map(pvalue_text, values))
+    if pd.api.types.is_integer_dtype(kind):
+        return figures(values, 0)
+    finite = np.abs(values[np.isfinite(values)])
+    largest = float(finite.max(initial=0.0))
+    if name in _ESTIMATES:
+        se = [frame[one].to_numpy(float) for one in _ERRORS if one in frame]
+        return figures(values, decimals(np.concatenate(se)) if se else 4)
+    if largest > 1.0 and np.all(finite == np.round(finite)):
+        return figures(values, 0)
+    if largest < 1e-3 or largest >= 1e6:
+        return ["-" if np.isnan(value) else f"{value:.4g}" for value in values]
+    return figures(values, max(2, 3 - int(np.floor(np.log10(largest)))))
+
+
+def _cell(value: Any, longest: int = LONGEST_LABEL) -> str:
+    """What is no number; a number in a column of others, too."""
+    if isinstance(value, float | np.floating):
+        return "-" if np.isnan(value) else f"{value:.6g}"
+    return "-" if value is None or value is pd.NA else one_line(value, longest)
+
+
 # -- Words: arguments that other packages call by another name, and numbers of things -------------
 
 
@@ -374,7 +479,8 @@ T = TypeVar("T")
 def names_alpha(method: Callable[P, T]) -> Callable[P, T]:
     """A method that answers ``level=.95`` with the spelling that it has here: ``alpha=0.05``.
 
-    And ``anytime=True``, which frequencies of one question have, with where it is.
+    And ``anytime=True``, which frequencies of one question have, with where it is. A frame that it
+    returns is a `Table`, which prints whole.
     """
     code = method.__code__
     knows = bool(code.co_flags & CO_VARKEYWORDS) or "anytime" in code.co_varnames
@@ -394,11 +500,13 @@ def names_alpha(method: Callable[P, T]) -> Callable[P, T]:
                 remedy = f"is called alpha, one minus the level: pass alpha={alpha:g}"
                 raise InvalidArgument(name, level, remedy)
         try:
-            return method(*args, **kwargs)
+            found: Any = method(*args, **kwargs)
         except TypeError:
             if refusal := refused_call(method, args, kwargs):
                 raise refusal from None
             raise
+        table: Any = Table(found) if type(found) is pd.DataFrame else found
+        return table  # type: ignore[no-any-return]
 
     return spelled
 
@@ -529,6 +637,10 @@ class Tabulated(Facts):
         """Pairs of the header of a summary with details, left and right."""
         return [], []
 
+    def _questions(self) -> list[list[str]]:
+        """A second table, of what was asked and how: its heads, then its rows; none by default."""
+        return []
+
     def _rows(self, alpha: float, max_rows: int = 0) -> tuple[Frame, Frame]:
         """`summary_frame`, and its intervals before they were cut, where these are known."""
         frame = self.summary_frame(alpha)
@@ -609,6 +721,7 @@ class Tabulated(Facts):
             stubs,
             body,
             [*notes, *self._notes(frame, details)],
+            self._questions(),
         )
 
     def _tidy(self, alpha: float) -> pd.DataFrame:
@@ -722,7 +835,67 @@ class Tabulated(Facts):
           method  nobs  df_model  converged
         0    mle  1000         2       True
         """
-        return pd.DataFrame([self._facts()])
+        return Table([self._facts()])
+
+    # -- files and markup --------------------------------------------------------------------
+
+    def to_markdown(self, **options: Any) -> str:
+        """The summary in the Markdown of GitHub; special characters of names are escaped.
+
+        Parameters
+        ----------
+        **options
+            As of `summary`.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a_1", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> ldp.FrequencyModel(counts).fit().to_markdown().splitlines()[10]
+        '| a\\\\_1 | 0.5713 | 0.0429 | 0.4867 | 0.6572 | \\\\<0.001 |'
+        """
+        return str(self.summary(**options).as_markdown())
+
+    def to_latex(self, **options: Any) -> str:
+        """The summary in LaTeX, for booktabs; special characters of names are escaped.
+
+        Parameters
+        ----------
+        **options
+            As of `summary`.
+        """
+        return str(self.summary(**options).as_latex())
+
+    @names_alpha
+    def to_excel(self, path: str | PathLike[str], alpha: float | None = None) -> None:
+        """Write an Excel file: a sheet "estimates", as of `to_frame`, and a sheet "fit".
+
+        Names that look like formulas are written as text. It needs openpyxl, as the extra `tables`
+        installs it.
+
+        Parameters
+        ----------
+        path : path-like
+            A file that ends in .xlsx; it is overwritten.
+        alpha : float, optional
+            One minus the coverage of the intervals; by default that of `to_frame`.
+        """
+        sheets = {
+            "estimates": self.to_frame() if alpha is None else self.to_frame(alpha),
+            "fit": self.glance().T.reset_index().set_axis(["name", "value"], axis=1),
+        }
+        try:
+            with pd.ExcelWriter(path, engine="openpyxl") as writer:
+                for name, frame in sheets.items():
+                    frame.to_excel(writer, sheet_name=name, index=False)
+                    for cell in chain.from_iterable(writer.sheets[name].iter_rows()):
+                        if cell.data_type == "f":  # it begins with "="
+                            cell.data_type = "s"
+        except ImportError:
+            raise NotAvailable(
+                "Excel files need openpyxl: pip install 'ldpstats[tables]', or write "
+                "to_frame().to_csv(path)"
+            ) from None
 
     # -- maketables --------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from ldpstats.models.layout import (
     Frame,
     Heading,
     Pair,
+    Table,
     count_of,
     distinct_lines,
     estimator_text,
@@ -340,7 +341,7 @@ class AssociationMatrix(Stored):
             matrix.loc[first, second] = matrix.loc[second, first] = value
         for name, value in zip(labels, np.broadcast_to(diagonal, len(labels)), strict=True):
             matrix.loc[name, name] = value
-        return matrix.astype(values.dtype)
+        return Table(matrix.astype(values.dtype))
 
     cramers_v = property(methodcaller("_matrix", "cramers_v", 1.0), doc="Cramer's V of each pair.")
     lower = property(methodcaller("_matrix", "lower", 1.0), doc="Lower ends of its intervals.")
@@ -451,10 +452,14 @@ class AssociationMatrix(Stored):
         return heads, [" : ".join(short[name] for name in pair) for pair in shown.index], cells
 
     def _heading(self) -> Heading:
-        names = [f"{name}:" for name in self._short.values()]
-        left: list[Pair] = list(zip(names, self.sources, strict=True))
-        right: list[Pair] = [("Reports:", size) for size in self.answered]
+        left: list[Pair] = [("Variables:", len(self.names)), ("Pairs:", len(self.pairs))]
+        right: list[Pair] = [("Epsilon, all (nats):", self._facts()["epsilon"])]
+        right += [("Not fitted:", len(self.failed))] * bool(self.failed)
         return f"Associations of {len(self.names)} variables", left, right
+
+    def _questions(self) -> list[list[str]]:
+        rows = zip(self._short.values(), self.sources, map(str, self.answered), strict=True)
+        return [["", "mechanism", "reports"], *map(list, rows)]
 
     def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         times = count_of(int(frame["pvalue"].notna().sum()), "test")

@@ -47,6 +47,7 @@ from ldpstats.likelihood.parametric import (
     unidentified_exactly,
 )
 from ldpstats.mechanisms import DeviceMechanism, Mechanism, UnknownDevice
+from ldpstats.mechanisms.base import told_apart
 from ldpstats.models.layout import (
     Pair,
     closing_notes,
@@ -239,8 +240,8 @@ class DeviceGroups:
     def words(self) -> tuple[str, ...]:
         """Each group in words: its name, if it has one, and its device."""
         labels = self.labels or [""] * len(self.sources)
-        pairs = zip(labels, self.mechanisms, strict=True)
-        return tuple(f"{label}: {mech}" if label else str(mech) for label, mech in pairs)
+        pairs = zip(labels, told_apart(self.mechanisms), strict=True)
+        return tuple(f"{label}: {mech}" if label else mech for label, mech in pairs)
 
     @cached_property
     def _matrices(self) -> tuple[PolynomialMatrix, ...]:

@@ -52,6 +52,7 @@ from ldpstats.models.frequency.tests import warn_of_doubts
 from ldpstats.models.layout import (
     Frame,
     Heading,
+    Table,
     closing_notes,
     figures,
     one_line,
@@ -528,7 +529,7 @@ class PersonalizedResults(Results):
     def background(self) -> pd.DataFrame:
         """Distribution of the category behind each tag that `params` rest on."""
         pi = self._mixtures[0].background
-        return pd.DataFrame(pi, index=self.tags, columns=self.categories)
+        return Table(pi, index=self.tags, columns=self.categories)
 
     def loss_bound(self) -> pd.Series[float]:
         """What the l1 loss of `params` is expected to be at most (MK19 Theorem 1), in two parts.

@@ -25,6 +25,7 @@ from ldpstats.models.layout import Fit, distinct_lines, one_line
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_USUAL_WIDTH = 6.4  # inches of a figure, by the usual style
 _LIGHT = 0.55  # luma of a colour above which black is easier to read on it than white
 LONGEST_LINE = 56  # characters of a line of a title
 _CHARACTER = 0.55  # width of a character of a title, in font sizes
@@ -36,13 +37,12 @@ _EDGE = 3.0  # pixels between what belongs to axes and the end of their cell
 
 
 def axes_of(ax: Axes | None, width: float, height: float) -> Axes:
-    """The axes to draw on: those given, or new ones of this size in inches at the usual font."""
+    """The axes to draw on: those given, or new ones of this size in inches by the usual style."""
     import matplotlib.axes
-    import matplotlib.pyplot as plt
 
     if ax is None:
-        scale = font_scale()
-        return plt.subplots(figsize=(scale * width, scale * height), layout="constrained")[1]
+        new: Axes = new_figure(width, height).subplots()
+        return new
     if not isinstance(ax, matplotlib.axes.Axes):
         remedy = "must be matplotlib Axes, for example plt.subplots()[1]"
         if isinstance(ax, str):
@@ -53,11 +53,23 @@ def axes_of(ax: Axes | None, width: float, height: float) -> Axes:
     return ax
 
 
-def font_scale() -> float:
-    """How much larger than usual the font is, and figures must be."""
+def new_figure(width: float, height: float) -> Any:
+    """A figure of this size in inches by the usual style: as wide and high as the style asks for.
+
+    Its width goes by that of figures, its height by that of a line of text.
+    """
+    import matplotlib.pyplot as plt
+
+    size = style("figure.figsize")[0] / _USUAL_WIDTH * width, style("font.size") / 10.0 * height
+    return plt.figure(figsize=size, layout="constrained")
+
+
+def style(name: str) -> Any:
+    """What the style sheet in use says."""
     import matplotlib
 
-    return max(1.0, float(matplotlib.rcParams["font.size"]) / 10.0)
+    in_use: Any = matplotlib.rcParams
+    return in_use[name]
 
 
 def figure_of(ax: Axes) -> Any:
@@ -95,21 +107,18 @@ def title_text(title: Any, default: str) -> str:
 
 def set_title(ax: Axes, text: str) -> None:
     """Write a title in lines that are no wider than the axes."""
-    lines = _in_lines(text, 72 * ax.bbox.width / ax.figure.dpi, LONGEST_LINE)
-    ax.set_title(plain(lines), fontsize="medium")
+    ax.set_title(plain(in_lines(text, ax, float(ax.title.get_fontsize()))))
 
 
 def set_figure_title(figure: Any, text: str) -> None:
     """Write a title above all axes in lines that are no wider than the figure."""
-    lines = _in_lines(text, 72 * figure.bbox.width / figure.dpi, 3 * LONGEST_LINE)
-    figure.suptitle(plain(lines), fontsize="medium")
+    title = figure.suptitle("")
+    title.set_text(plain(in_lines(text, figure, float(title.get_fontsize()), 3 * LONGEST_LINE)))
 
 
-def _in_lines(text: str, room: float, most: int) -> str:
-    """A title in lines that take this room in points, and have so many characters at most."""
-    import matplotlib
-
-    size = float(matplotlib.rcParams["font.size"])
+def in_lines(text: str, within: Any, size: float, most: int = LONGEST_LINE) -> str:
+    """Text of a font size in lines that are no wider than axes or a figure, nor than `most`."""
+    room = 72 * within.bbox.width / figure_of(within).dpi
     longest = int(np.clip(room / (_CHARACTER * size), 16, most))
     joined = text.replace(" = ", "\xa0=\xa0")  # "n = 1,000" stays on its line
     lines = [textwrap.fill(line, longest) for line in joined.split("\n")]
@@ -176,7 +185,7 @@ def finish(ax: Axes, title: str, own: bool, rows: bool = False) -> None:
         if own and rows:  # by labels that would take the room of the estimates and the title
             labels = ax.get_yticklabels()
             widest = max((label.get_window_extent().width for label in labels), default=0.0)
-            figure, room = figure_of(ax), font_scale() * _ROOM
+            figure, room = figure_of(ax), style("figure.figsize")[0] / _USUAL_WIDTH * _ROOM
             figure.set_figwidth(max(figure.get_figwidth(), widest / figure.dpi + room))
         elif not own and lacks_layout(ax):
             keep_in_cell(ax)
@@ -247,7 +256,7 @@ def lacks_layout(ax: Axes) -> bool:
 
 
 _LONGEST_CELL = 24
-_SIZES = (9.0, 8.0, 7.0, 6.0)  # points, of text in cells: the largest that fits
+_SIZES = (0.9, 0.8, 0.7, 0.6)  # of the font, of text in cells: the largest that fits
 _APART = 0.2  # lumas of a cell and of its hatching
 _LIGHTEST, _DARKEST = 0.75, 0.25  # lumas beyond which no lighter, or darker, hatching is seen
 _PAD = 0.03  # between the axes and their colour bar, in widths of the axes
@@ -327,7 +336,8 @@ def _write_cells(ax: Axes, candidates: Sequence[list[str]], faces: Array, certai
     """
     k1, k2 = certain.shape
     room = 0.94 * ax.bbox.width / k2, 0.9 * ax.bbox.height / k1
-    for texts, size in product(candidates, _SIZES):
+    for texts, part in product(candidates, _SIZES):
+        size = part * style("font.size")
         trial = ax.text(0.5, 0.5, max(texts, key=len), fontsize=size)
         extent = trial.get_window_extent()
         trial.remove()
@@ -491,8 +501,12 @@ def plot_frequencies(
     sort: Any = None,
     most: int = 25,
     title: str | None = None,
+    detected: npt.NDArray[np.bool_] | None = None,
 ) -> Axes:
-    """Draw estimates with intervals, one line a category; the largest where there are many."""
+    """Draw estimates with intervals, one line a category; the largest where there are many.
+
+    Where it is known which are `detected`, (k,), the others have open markers.
+    """
     k, true = len(frame), truth
     if truth is not None:
         remedy = f"must be {k} numbers"
@@ -505,7 +519,8 @@ def plot_frequencies(
     shown = shown_rows(frame["params"], frame["linear"], sorts(sort, frame.index), most)
 
     def draw(ax: Axes, at: Array) -> None:
-        draw_estimates(ax, at, frame.iloc[shown], interval_name(alpha))
+        marked = None if detected is None else detected[shown]
+        draw_estimates(ax, at, frame.iloc[shown], interval_name(alpha), marked)
         if true is not None:
             ax.plot(true[shown], at, "d", color="C3", mfc="none", label="truth")
 
@@ -545,23 +560,46 @@ def interval_name(alpha: float) -> str:
 # -- rows ----------------------------------------------------------------------------------
 
 
-def draw_estimates(ax: Axes, at: Array, frame: pd.DataFrame, interval: str) -> None:
+def draw_estimates(
+    ax: Axes,
+    at: Array,
+    frame: pd.DataFrame,
+    interval: str,
+    detected: npt.NDArray[np.bool_] | None = None,
+) -> None:
     """Draw `params` with `lower` and `upper` at heights; intervals too short to see are bars."""
     if not len(frame):
         return
     p, low, high = (frame[name].to_numpy() for name in ("params", "lower", "upper"))
     ax.axvline(0.0, color="0.8", lw=0.8, zorder=0)
     if np.isfinite(low).any():
-        ax.hlines(at, low, high, color="C0", lw=2, alpha=0.6, label=interval)
+        ax.hlines(at, low, high, color="C0", alpha=0.6, label=interval)
     drawn = np.concatenate([p, low, high, [0.0]])
     span = np.ptp(drawn[np.isfinite(drawn)])
     # elsewhere the estimate lies on a short interval, and shows where it is
     hidden = (high - low <= _SHORT * span) & ((low <= 0.0) | (high >= 1.0) | (p < low) | (p > high))
     if hidden.any():
-        how: dict[str, Any] = {"color": "C0", "ms": 13, "mew": 2, "alpha": 0.6}
+        size = 2.0 * style("lines.markersize")
+        how: dict[str, Any] = {"color": "C0", "ms": size, "mew": size / 6, "alpha": 0.6}
         ax.plot(low[hidden], at[hidden], "|", label=f"{interval} too short to see", **how)
-    ax.plot(frame["params"], at, "o", ms=5, color="C0", label="estimate")
+    if detected is None:
+        ax.plot(p, at, "o", color="C0", label="estimate")
+    else:
+        ax.plot(p[detected], at[detected], "o", color="C0", label="detected")
+        ax.plot(p[~detected], at[~detected], "o", color="C0", mfc="white", label="not detected")
     ax.margins(x=0.03)  # everything is within the limits, a marker at an end is not cut
+
+
+def draw_bars(
+    ax: Axes, at: Array, frame: pd.DataFrame, interval: str, how: Mapping[str, Any] | None = None
+) -> None:
+    """Draw `params` as bars from zero with `lower` and `upper`; `how` says their looks."""
+    look: dict[str, Any] = {"height": 0.7, "color": "C0", "label": "estimate"} | dict(how or {})
+    p, low, high = (frame[name].to_numpy(float) for name in ("params", "lower", "upper"))
+    ax.barh(at, p, alpha=0.6, **look)
+    ax.hlines(at, low, high, color="0.15", label=interval)
+    for ends in (low, high):
+        ax.plot(ends, at, "|", color="0.15")
 
 
 def name_rows(ax: Axes, labels: Sequence[str], n_more: int = 0) -> None:
@@ -678,11 +716,12 @@ def plot_groups(
     most_groups: int = 24,
     sizes: Sequence[int] = (),
     figure: Any = None,
+    draw: Callable[..., None] = draw_estimates,
 ) -> npt.NDArray[Any]:
     """Draw a panel for each group, with the same categories in the same rows; the Axes, (groups,).
 
     `frames` as for `plot_by_group`, of which at most `most_groups` are drawn. Categories are sorted
-    by their mean over all groups.
+    by their mean over all groups. `draw` draws the rows of a panel.
     """
     frames, words = dict(frames), title_text(title, default)
     most, most_groups = positive_integer("most", most), positive_integer("most_groups", most_groups)
@@ -702,11 +741,10 @@ def plot_groups(
     names = axis_labels(_group_names(list(frames)[:n]), _LONGEST_GROUP)
     if sizes:
         names = [f"{name}, n = {size:,}" for name, size in zip(names, sizes, strict=False)]
-    names = [textwrap.fill(name, _LONGEST_GROUP) for name in names]
     for ax, name, frame in zip(panels, names, frames.values(), strict=False):
         at = np.arange(len(shown))[::-1]
-        draw_estimates(ax, at, frame.reindex(shown), interval_name(alpha))
-        ax.set_title(name, fontsize="medium")
+        draw(ax, at, frame.reindex(shown), interval_name(alpha))
+        set_title(ax, name)
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(axis="y", length=0)
     for ax in grid[:, 0]:
@@ -734,13 +772,11 @@ def plot_groups(
 
 def _figure(figure: Any, size: tuple[float, float]) -> Any:
     """The figure, or part of one, to draw in: the one given, or a new one of this size."""
-    import matplotlib.pyplot as plt
     from matplotlib.figure import FigureBase
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     if figure is None:
-        scaled = font_scale() * np.array(size)
-        return plt.figure(figsize=(scaled[0], scaled[1]), layout="constrained")
+        return new_figure(*size)
     if not isinstance(figure, FigureBase):
         remedy = "must be a matplotlib Figure, for example plt.figure(layout='constrained')"
         raise InvalidArgument("figure", figure, remedy)
@@ -768,8 +804,9 @@ def plot_class_lines(
         for c, (name, label) in enumerate(called.items()):
             some, color = answers.xs(name, level=1).reindex(rows), f"C{c % 10}"
             own = at - 0.12 * (c - (len(called) - 1) / 2.0)
-            ax.hlines(own, some["lower"], some["upper"], color=color, lw=2, alpha=0.6)
-            ax.plot(some["params"], own, "o-", ms=5, lw=0.8, color=color, label=plain(label))
+            ax.hlines(own, some["lower"], some["upper"], color=color, alpha=0.6)
+            thin = style("lines.linewidth") / 2.0
+            ax.plot(some["params"], own, "o-", lw=thin, color=color, label=plain(label))
         ax.set_xlim(-0.02, 1.02)
 
     name = f"probability of the answer, {interval_name(alpha)}"

@@ -16,6 +16,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, boolean, level, listed, numbers, one_of
@@ -39,6 +40,7 @@ from ldpstats.models.layout import (
     Frame,
     Heading,
     Pair,
+    Table,
     closing_notes,
     distinct_lines,
     estimator_text,
@@ -144,7 +146,7 @@ class JointTable(Labelled):
         if len(self.labels) > 2:
             return self._series(values, name)
         rows, columns = map(pd.Index.rename, self.labels, self.names)
-        return pd.DataFrame(values.reshape(self.sizes), index=rows, columns=columns)
+        return Table(values.reshape(self.sizes), index=rows, columns=columns)
 
     @property
     def bse_table(self) -> Any:
@@ -234,7 +236,7 @@ class Results(Labelled, Fit):
         return self._frame(self.linear.known().matrix(), self.linear.places)
 
     def _frame(self, matrix: Array, at: Any = slice(None)) -> pd.DataFrame:
-        return pd.DataFrame(matrix, index=self.index[at], columns=self.index[at])
+        return Table(matrix, index=self.index[at], columns=self.index[at])
 
     def cov_params(self, cov_type: str | None = None) -> pd.DataFrame:
         """Covariance matrix of `params`.
@@ -550,6 +552,8 @@ class Results(Labelled, Fit):
     ) -> Axes:
         """Draw the estimates with their intervals, and the truth where the caller has it.
 
+        Of candidates those that are `detected` at this alpha have full markers, others open ones.
+
         Parameters
         ----------
         ax : matplotlib Axes, optional
@@ -586,7 +590,13 @@ class Results(Labelled, Fit):
         """
         alpha = level(alpha)
         frame = self.summary_frame(alpha)
-        return plot_frequencies(self, frame, ax, alpha, truth, sort, most, title)
+        return plot_frequencies(
+            self, frame, ax, alpha, truth, sort, most, title, self._detected(alpha)
+        )
+
+    def _detected(self, alpha: float) -> npt.NDArray[np.bool_] | None:
+        """Which estimates a plot marks as above zero, (k,); None where it marks none."""
+        return None
 
 
 # -- Contrasts of frequencies as statsmodels shows them, with p-values that know small counts -----

@@ -9,7 +9,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,9 @@ from ldpstats.arguments import Array, display_width, html_text, latex_text
 from ldpstats.inference.intervals import inverted
 from ldpstats.inference.tests import pvalue_text
 
-_PAGE = 80  # of a summary whose table is narrower
-_SHORTEST_LINE = 24  # of a value of the header that is broken
+_PAGE = 80  # columns of a summary
+_WIDTH = 10  # of a column of a table, where there is room
+_SHORTEST_LINE = 20  # of a value of the header that is broken
 _PIECE = r"\.?(?:[^\s.]|\.(?!\w+\())*\s*"  # "roll(6)", ".when({1: ", "'yes', "
 _HEADER_TEXT = {
     "data_aligns": "lrlr",
@@ -48,18 +49,23 @@ class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no typ
 
     @cached_property
     def tables(self) -> list[SimpleTable]:
-        """Header and table as statsmodels has them."""
+        """Header and tables as statsmodels has them."""
         return self._tables(str)
 
-    def _tables(self, change: Callable[[str], str]) -> list[SimpleTable]:
-        """Header and table of one width, whose texts are changed, as markup needs it."""
+    def _tables(self, change: Callable[[str], str], page: float = np.inf) -> list[SimpleTable]:
+        """Header and tables of one width, whose texts are changed, as markup needs it.
+
+        A table that is wider than the page goes on below itself.
+        """
         content = self.content
-        heads, stubs = list(content.columns), list(content.stubs)
-        body = list(map(list, content.body))
-        below = np.maximum([*_widths(zip(stubs)), *_widths([heads, *body])], 10).tolist()
+        first = [[content.corner, *content.columns]] * bool(content.columns)
+        first += [[stub, *cells] for stub, cells in zip(content.stubs, content.body, strict=True)]
+        grids = _folded(first, page) + _folded(list(map(list, content.others)), page)
+        below = list(map(_column_widths, grids))
+        wide = [sum(widths) + len(widths) - 1 for widths in below]
         # the longest values of the header, such as the steps of a device, go on more lines
-        rows, most = list(map(list, content.header)), max(_PAGE, sum(below) + len(below) - 1)
-        for value in (1, 3):
+        rows, most = list(map(list, content.header)), max([_PAGE, *wide])
+        for value in (1, 3) if rows else ():
             above = _widths(rows)
             excess = sum(above) + 6 - most  # with the space between columns
             if excess <= 0 or above[value] <= _SHORTEST_LINE:
@@ -70,19 +76,26 @@ class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no typ
             left, right = ([pair for pair in side if any(pair)] for side in sides)  # both close up
             rows = [[*a, *b] for a, b in zip_longest(left, right, fillvalue=["", ""])]
         above = _widths(rows)
-        # both tables get the width of the wider one
-        lack = (sum(above) + 2 * (len(above) - 1)) - (sum(below) + len(below) - 1)
-        below[0] += max(0, lack)
-        above[1] += max(0, -lack) // 2
-        above[3] += (max(0, -lack) + 1) // 2
-        for row in (*rows, *body):
+        # all tables get the width of the widest
+        head = sum(above) + 2 * (len(above) - 1)
+        widest = max([head, *wide])
+        for row in (*rows, *chain(*grids)):
             row[:] = map(change, row)
-        heads, stubs = list(map(change, heads)), list(map(change, stubs))
-        header = _HEADER_TEXT | {"colwidths": above}
-        return [
-            SimpleTable(rows, title=change(content.title), txt_fmt=header),
-            SimpleTable(body, heads, stubs, txt_fmt=fmt_base | {"colwidths": below}),
-        ]
+        tables, title = [], change(content.title)
+        if rows:
+            above[1] += (widest - head) // 2
+            above[3] += (widest - head + 1) // 2
+            header = _HEADER_TEXT | {"colwidths": above}
+            tables.append(SimpleTable(rows, title=title, txt_fmt=header))
+        for ((corner, *heads), *lines), widths, own in zip(grids, below, wide, strict=True):
+            widths[0] += widest - own
+            stubs, body = [line[0] for line in lines], [line[1:] for line in lines]
+            fmt = fmt_base | {"colwidths": widths}
+            table = SimpleTable(body, heads, stubs, txt_fmt=fmt, title="" if tables else title)
+            if corner:
+                table[0][0].data, table[0][0].datatype = corner, "stub"
+            tables.append(table)
+        return tables
 
     def _marked_up(self, escape: Callable[[str], str]) -> Summary:
         """A summary of statsmodels with escaped texts."""
@@ -107,7 +120,7 @@ class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no typ
             return chr(_FIRST + len(texts) - 1) + _FILLER * (width - 1)
 
         plain = Summary()
-        plain.tables, plain.extra_txt = self._tables(placeholder), self.extra_txt
+        plain.tables, plain.extra_txt = self._tables(placeholder, _PAGE), self.extra_txt
         tables, gap, notes = str(plain.as_text()).partition("\n\n")
         width = max(_NARROWEST, *map(len, tables.split("\n")))
         tables = tables.replace(_FILLER, "")
@@ -130,24 +143,27 @@ class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no typ
 
     def as_latex(self) -> str:
         escaped = self._marked_up(latex_text)
-        # statsmodels leaves the title in a comment, and the tables side by side
+        # statsmodels leaves the title in a comment, the tables side by side, and fails on a third
         head, between = "\\begin{center}\n", "\\end{tabular}\n"
-        title = f"\\textbf{{{escaped.tables[0].title}}} \\\\\n"
+        escaped.tables, more = escaped.tables[:2], escaped.tables[2:]
+        below = [table.as_latex_tabular(center=False) + "\n" for table in more]
+        title = escaped.tables[0].title
+        title = f"\\textbf{{{title}}} \\\\\n" if title else ""
         latex = str(escaped.as_latex()).replace(head, head + title, 1)
-        return latex.replace(between, f"{between.rstrip()} \\\\\n", 1)
+        latex = latex.replace(between, f"{between.rstrip()} \\\\\n", 1)
+        first, end, notes = latex.partition("\\end{center}")
+        return " \\\\\n".join([first.rstrip(), *below]) + end + notes if below else latex
 
     def as_markdown(self) -> str:
-        """The title, the two tables and the notes in the Markdown of GitHub."""
-        header, table = (
-            [[_markdown_text(str(cell.data).strip()) for cell in row] for row in one]
-            for one in self.tables
-        )
-        parts = [[f"**{_markdown_text(self.content.title)}**"]]
-        for (head, *rows), align in (
-            ([[""] * len(header[0]), *header], [":--", "--:"] * 2),
-            (table, [":--", *["--:"] * (len(table[0]) - 1)]),
-        ):
-            parts.append([f"| {' | '.join(row)} |" for row in [head, align, *rows]])
+        """The title, the tables and the notes in the Markdown of GitHub."""
+        parts = [[f"**{_markdown_text(self.content.title)}**"]] if self.content.title else []
+        for i, table in enumerate(self.tables):
+            rows = [[_markdown_text(str(cell.data).strip()) for cell in row] for row in table]
+            align = [":--", *["--:"] * (len(rows[0]) - 1)]
+            if self.content.header and i == 0:  # pairs, which have no heads
+                rows, align = [[""] * len(rows[0]), *rows], [":--", "--:"] * 2
+            rows.insert(1, align)
+            parts.append([f"| {' | '.join(row)} |" for row in rows])
         parts += [[_markdown_text(note)] for note in self.content.notes if note]
         return "\n\n".join(map("\n".join, parts)) + "\n"
 
@@ -160,6 +176,31 @@ class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no typ
 def _markdown_text(text: str) -> str:
     """A text in Markdown, whose special characters are text."""
     return re.sub(r"([\\`*_{}\[\]<>#|$~])", r"\\\1", text)
+
+
+def _column_widths(grid: list[list[str]]) -> list[int]:
+    """Widths of the columns of a table, which are even where the page has room for that."""
+    widths = _widths(grid)
+    for least in range(_WIDTH, 0, -1):
+        even = [max(least, width) for width in widths]
+        if sum(even) + len(even) - 1 <= _PAGE:
+            return even
+    return widths
+
+
+def _folded(grid: list[list[str]], page: float) -> list[list[list[str]]]:
+    """A table, its first row the heads and its first column the stubs, in parts that fit a page."""
+    if not grid:
+        return []
+    widths, heads, parts = _widths(grid), grid[0], [[0]]
+    for j in range(1, len(heads)):
+        pair = j + 1 if heads[j].startswith("[") else j  # both ends of an interval stay together
+        kept = sum(widths[i] + 1 for i in (*parts[-1], *range(j, pair + 1))) - 1
+        glued = heads[j - 1].startswith("[")
+        if len(parts[-1]) > 1 and not glued and kept > page:
+            parts.append([0])
+        parts[-1].append(j)
+    return [[[row[j] for j in part] for row in grid] for part in parts]
 
 
 def _widths(rows: Iterable[Sequence[str]]) -> list[int]:

@@ -61,6 +61,7 @@ from ldpstats.models.plots import (
     percent_text,
     plain,
     shown_rows,
+    style,
     title_text,
 )
 from ldpstats.models.results import ByGroup, Label, Results, several_worded, stacked_index
@@ -541,6 +542,7 @@ class TrendResults(ByGroup, Results):
         gaps = zip(self.times[:-1], self.times[1:], np.maximum(fill, 1), strict=True)
         between = [np.linspace(start, end, n, endpoint=False) for start, end, n in gaps]
         at = np.append(np.concatenate(between), self.times[-1])
+        thick = style("lines.linewidth")
         walk, apart = self._smooth(at, alpha), _APART * float(widths.min())
         colours = zip(places, cycle(f"C{i}" for i in range(10)))
         for i, (place, colour) in enumerate(colours):
@@ -548,14 +550,14 @@ class TrendResults(ByGroup, Results):
             x = self._drawn(self.times + apart * (i - (len(places) - 1) / 2.0))
             how: dict[str, Any] = {"color": colour, "alpha": 0.6}
             said = [interval_name(alpha), "all at once", "smooth"] if not i else [""] * 3
-            ax.vlines(x, rows["lower"], rows["upper"], lw=2.5, label=said[0], **how)
-            ax.vlines(x, ends["lower"], ends["upper"], lw=0.8, label=said[1], **how)
+            ax.vlines(x, rows["lower"], rows["upper"], lw=1.5 * thick, label=said[0], **how)
+            ax.vlines(x, ends["lower"], ends["upper"], lw=0.5 * thick, label=said[1], **how)
             name = axis_labels(self.categories[[place]], LONGEST_LABEL)[0]
-            ax.plot(x, rows["params"], "o", ms=4, color=colour, label=name)
+            ax.plot(x, rows["params"], "o", color=colour, label=name)
             ax.fill_between(
                 self._drawn(at), line["lower"], line["upper"], color=colour, alpha=0.15, lw=0
             )
-            ax.plot(self._drawn(at), line["estimate"], color=colour, lw=1.5, label=said[2])
+            ax.plot(self._drawn(at), line["estimate"], color=colour, label=said[2])
         if self.unit == "wave":
             ax.set_xticks(self.times, axis_labels((one[0] for one in self.labels), LONGEST_LABEL))
         elif self.unit == "unit":

@@ -35,7 +35,7 @@ from ldpstats.cells import CellReports, Structure
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.tails import normal_critical
 from ldpstats.mechanisms import Observed
-from ldpstats.models.layout import in_turn
+from ldpstats.models.layout import Table, in_turn
 from ldpstats.planning.expected_precision import (
     check_mechanism,
     effect_of_design,
@@ -321,7 +321,7 @@ class CellPlan:
         """
         found = self._effects(effect)
         se = found["se"].to_numpy() / np.sqrt(positive_integer("n", n))
-        return found.assign(se=se, width=2.0 * normal_critical(level(alpha)) * se)
+        return Table(found.assign(se=se, width=2.0 * normal_critical(level(alpha)) * se))
 
     def power(self, effect: Effect, n: int, value: float, alpha: float = 0.05) -> float:
         """Probability that a two-sided Wald test finds that an effect, one number, is not `value`.
@@ -412,7 +412,7 @@ class CellPlan:
         table = pd.DataFrame(rows.values(), index=pd.Index(rows, name="ask"), columns=columns)
         loss = table[columns[1]] ** (2 if "n" in target else 1)
         table.insert(2, "ratio", loss / loss.min())
-        return table
+        return Table(table)
 
 
 def _spectrum(information: Array) -> tuple[Array, Array, npt.NDArray[np.bool_]]:

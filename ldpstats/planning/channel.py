@@ -32,7 +32,7 @@ from ldpstats.mechanisms.custom import CustomMechanism
 from ldpstats.mechanisms.krr import KRR, Warner
 from ldpstats.mechanisms.sensitive import URAP, URR
 from ldpstats.mechanisms.unary import KRAPPOR
-from ldpstats.models.layout import SummaryTable
+from ldpstats.models.layout import SummaryTable, Table
 from ldpstats.models.plots import axes_of, axis_labels, set_title, title_text
 from ldpstats.models.results import linear_hypothesis
 from ldpstats.planning.expected_precision import Summarised, one_report_covariance
@@ -367,7 +367,7 @@ class ChannelDesign(Summarised):
             loss = _loss(self.mechanism, goal)
             best = _best(goal, self.limits, self.unprotected)[2]
             rows.append((loss, best, loss / best if best > 0.0 else np.nan))
-        return pd.DataFrame(rows, columns=["loss", "optimum", "respondents"])
+        return Table(rows, columns=["loss", "optimum", "respondents"])
 
     def summary(self) -> Summary:
         """The design as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`."""

@@ -32,7 +32,7 @@ from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.custom import CustomMechanism
 from ldpstats.mechanisms.krr import KRR, Observed
 from ldpstats.mechanisms.sensitive import URR
-from ldpstats.models.layout import count_of, one_line
+from ldpstats.models.layout import Table, count_of, one_line
 from ldpstats.models.plots import axes_of, axis_labels, finish, percent_text, plain, title_text
 from ldpstats.planning.expected_precision import (
     check_mechanism,
@@ -381,7 +381,8 @@ def compare(
     columns = ["epsilon", "bits", "worst_se", "worst_category", "total_se", "effective_share"]
     columns += ["worst_ratio", "total_ratio"]
     table = pd.DataFrame(rows, columns=columns, index=list(map(str, named)))
-    return table.assign(**{name: ratios(table[name].to_numpy()) for name in columns[-2:]})
+    table = table.assign(**{name: ratios(table[name].to_numpy()) for name in columns[-2:]})
+    return Table(table)
 
 
 def _same(own: pd.Index[Any], labels: pd.Index[Any]) -> bool:

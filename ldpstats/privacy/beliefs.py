@@ -18,6 +18,7 @@ from ldpstats.arguments import Array, distribution, numbers
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.labels import align
 from ldpstats.mechanisms import Enumerated, Mechanism
+from ldpstats.models.layout import Table
 from ldpstats.models.plots import labels_of, plot_cells, title_text
 from ldpstats.reports.single import Counts, Reports
 
@@ -162,7 +163,7 @@ def posterior(mechanism: Any, p: Any, reports: Any = None, candidates: Any = Non
         )
     total[places] = np.nan
     index = _index(answers, names, "answer", every=True)
-    return pd.DataFrame(joint / total[:, None], _index(labels, names, "report"), index)
+    return Table(joint / total[:, None], _index(labels, names, "report"), index)
 
 
 def _likelihoods(

@@ -44,7 +44,7 @@ from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.custom import CustomMechanism
 from ldpstats.mechanisms.pum import PUM
 from ldpstats.mechanisms.rappor import RAPPOR, BooleanRAPPOR
-from ldpstats.models.layout import one_line
+from ldpstats.models.layout import Table, one_line
 
 _FORMAT, _VERSION = "ldpstats-ledger", 1
 _FIELDS = {"format", "version", "limit", "entries", "fingerprint"}
@@ -233,7 +233,7 @@ class Ledger(Specified):
 
     def table(self) -> pd.DataFrame:
         """A row an entry, with what it would spend alone and what it added to the total."""
-        return _entries_table(self.entries)
+        return Table(_entries_table(self.entries))
 
     # -- spending ----------------------------------------------------------------------------
 

@@ -484,7 +484,8 @@ def _renamed(field: Any, words: Mapping[str, Any]) -> Any:
     """A step, or a field of one, with other words for labels; texts of questions stay."""
     if isinstance(field, Step):
         names = [f.name for f in fields(field) if f.name not in ("text", "names")]  # type: ignore[arg-type]
-        return replace(field, **{name: _renamed(getattr(field, name), words) for name in names})  # type: ignore[type-var]
+        changed = {name: _renamed(getattr(field, name), words) for name in names}
+        return replace(field, **changed).called(field.spelling)  # type: ignore[type-var]
     if isinstance(field, tuple):
         return tuple(_renamed(item, words) for item in field)
     if not isinstance(field, str):

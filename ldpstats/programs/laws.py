@@ -418,7 +418,9 @@ def substituted(field: Any, values: Mapping[str, Fraction]) -> Any:
     if isinstance(field, Step) and field.unknown:
         names = [item.name for item in fields(field)]  # type: ignore[arg-type]
         changed = {name: substituted(getattr(field, name), values) for name in names}
-        return replace(field, **changed)  # type: ignore[type-var]
+        shown = ", ".join(f"{name}={values[name]}" for name in field.unknown)
+        called = field.spelling and f"{field.spelling} at {shown}"
+        return replace(field, **changed).called(called)  # type: ignore[type-var]
     if isinstance(field, Polynomial):
         return field.at(values)
     return tuple(substituted(item, values) for item in field) if isinstance(field, tuple) else field

@@ -7,10 +7,11 @@ truth is, and those that draw nothing, or one of the other answers.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from ldpstats.arguments import did_you_mean, positive_integer
 from ldpstats.errors import InvalidArgument
@@ -35,11 +36,12 @@ class Step:
     """One step of a device; those that it is made of are among its fields.
 
     Two steps are equal when all that they are made of is, types of labels included. The
-    representation of a step is what `ldpstats.devices` makes it of.
+    representation of a step is what made it: a design, or what `ldpstats.devices` makes it of.
     """
 
     depth: int
     size: int
+    spelling: str | None = None  # what made the step, as its author wrote it: no part of the step
 
     def __post_init__(self) -> None:
         """Put the fields in their exact form, and refuse steps nested too deep, or too many."""
@@ -61,8 +63,22 @@ class Step:
         return {}
 
     def __repr__(self) -> str:
+        return self.spelling or self._spelled()
+
+    def _spelled(self) -> str:
         """The step as `ldpstats.devices` spells it."""
         return type(self).__name__.lower()
+
+    def called(self, spelling: str | None) -> Self:
+        """The same step with a spelling of its own, such as "warner(p=0.8)"."""
+        again = copy(self)
+        object.__setattr__(again, "spelling", spelling)
+        return again
+
+    @property
+    def is_called(self) -> bool:
+        """Whether the step, or one that it is made of, has a spelling of its own."""
+        return bool(self.spelling) or any(step.is_called for step in self.children)
 
     @cached_property
     def children(self) -> tuple[Step, ...]:
@@ -105,7 +121,8 @@ class Step:
         return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self._fields()  # not the hash, which is of this process
+        # not the hash, which is of this process
+        return type(self), self._fields(), {"spelling": self.spelling} if self.spelling else None
 
 
 def typed(value: Any) -> Any:
@@ -188,7 +205,7 @@ class When(Step):
                 labels.setdefault(typed(label), label)
         return tuple(labels.values())
 
-    def __repr__(self) -> str:
+    def _spelled(self) -> str:
         source = f"({self.source})" if isinstance(self.source, Then) else f"{self.source}"
         pairs = []
         for keys, branch in self.branches:  # a range, a label or a tuple of them
@@ -216,7 +233,7 @@ class Then(Step):
     def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
         return self.second.said(self.first.said(answers))
 
-    def __repr__(self) -> str:
+    def _spelled(self) -> str:
         second = f"({self.second})" if isinstance(self.second, Then) else f"{self.second}"
         return f"{self.first} >> {second}"
 
@@ -231,7 +248,7 @@ class Parts(Step):
         steps = several_steps("parts", self.steps, 2)
         return {"steps": tuple(check_step("parts", step) for step in steps)}
 
-    def __repr__(self) -> str:
+    def _spelled(self) -> str:
         return f"parts({', '.join(map(_short, self.steps))})"
 
 
@@ -259,7 +276,7 @@ class Cohorts(Step):
             "chances": chances,
         }
 
-    def __repr__(self) -> str:
+    def _spelled(self) -> str:
         given = "[" + ", ".join(map(_short, self.steps)) + "]"
         if self.names is not None:
             pairs = zip(self.names, self.steps, strict=True)
@@ -320,7 +337,7 @@ class Flip(Draw):
         p = chance("p", self.p)
         return {"p": p, "law": (("heads", p), ("tails", 1 - p))}
 
-    def __repr__(self) -> str:
+    def _spelled(self) -> str:
         return "flip()" if self.p == Fraction(1, 2) else f"flip({spelled(self.p)})"
 
 
@@ -345,7 +362,7 @@ class Roll(Draw):
     def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...]:
         return tuple(range(1, self.sides + 1))
 
-    def __repr__(self) -> str:
+    def _spelled(self) -> str:
         return f"roll({self.sides})"
 
 
@@ -358,7 +375,7 @@ class Spin(Draw):
     def _checked(self) -> dict[str, Any]:
         return {"law": proportions("outcomes", self.law)[0]}
 
-    def __repr__(self) -> str:
+    def _spelled(self) -> str:
         return f"spin({_spelled_law(self.law)})"
 
 
@@ -384,7 +401,7 @@ class Cards(Draw):
             numbers = tuple(int(p == 1) for _, p in law)  # written alike, and the same deck
         return {"law": law, "numbers": numbers}
 
-    def __repr__(self) -> str:
+    def _spelled(self) -> str:
         if self.numbers is None:
             return f"cards({_spelled_law(self.law)})"
         pairs = zip(self.law, self.numbers, strict=True)
@@ -407,7 +424,7 @@ class Question(Draw):
         law = (no, 1 - p), (yes, p)
         return {"prevalence": p, "text": text, "answers": (no, yes), "law": law}
 
-    def __repr__(self) -> str:
+    def _spelled(self) -> str:
         text = "" if self.text is None else f", {self.text!r}"
         answers = "" if self.answers == ("no", "yes") else f", answers={self.answers!r}"
         return f"question({spelled(self.prevalence)}{text}{answers})"
@@ -450,7 +467,7 @@ class Say(Step):
     def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...]:
         return (self.label,)
 
-    def __repr__(self) -> str:
+    def _spelled(self) -> str:
         return f"say({self.label!r})"
 
 
@@ -473,5 +490,5 @@ class Hashed(Step):
     def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...]:
         return tuple(range(self.n_outputs))
 
-    def __repr__(self) -> str:
+    def _spelled(self) -> str:
         return f"hashed({self.n_outputs}{f', {self.cohort}' if self.cohort else ''})"

@@ -18,7 +18,6 @@ import pandas as pd
 from ldpstats.arguments import html_text
 from ldpstats.io.storage import FilePath, replacing
 from ldpstats.labels import preview
-from ldpstats.mechanisms.base import Mechanism, made_of
 from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.models.layout import count_of, in_turn, one_line
 from ldpstats.privacy.beliefs import posterior
@@ -193,7 +192,7 @@ def _sent(sheet: Any, private: Sequence[Question]) -> Section:
     )
     if not private:
         words = "No question is protected. What is sent is:"
-    points = [f"“{one.name}”: {_report(one)} ({_design(one)})" for one in private]
+    points = [f"“{one.name}”: {_report(one)} ({one.made_by!s})" for one in private]
     points += [f"“{name}”: the answer as it is" for name in sheet.observed]
     for name, label in sheet.refused.items():
         points.append(f"“{name}”: a missing answer is reported as if it were “{label}”")
@@ -202,11 +201,6 @@ def _sent(sheet: Any, private: Sequence[Question]) -> Section:
         token = "a pseudonym, the same in all waves: a keyed hash with a secret of the device"
     points += [f"the fingerprint {sheet.fingerprint} of the questionnaire", token]
     return Section("What leaves the device", words, tuple(points))
-
-
-def _design(question: Question) -> str:
-    made_by: Any = question.made_by
-    return made_of(made_by) if isinstance(made_by, Mechanism) else str(made_by)
 
 
 def _report(question: Question) -> str:

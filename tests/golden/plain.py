@@ -36,8 +36,8 @@ DROPPED = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, Resourc
 HELD = ("summary", "summary_frame", "to_dict", "to_frame", "conf_int", "differences")
 SKIPPED = {
     "client", "collector", "conformance", "draws", "fit_posterior", "law", "plot",
-    "plot_coefficients", "plot_effects", "plot_graph", "prior_draws", "to_arviz", "to_maketables",
-    "to_svy",
+    "plot_coefficients", "plot_effects", "plot_graph", "prior_draws", "to_arviz", "to_excel",
+    "to_latex", "to_maketables", "to_markdown", "to_svy",
 }  # fmt: skip
 _masks: list[tuple[str, str]] = []  # folders, with what stands for them
 

@@ -51,6 +51,17 @@ def test_output_of_other_languages_is_in_a_transcript():
         assert missing == []
 
 
+GUIDE = [page for page in PAGES if page.parent.name == "guide" and page.stem != "index"]
+
+
+@pytest.mark.parametrize("page", GUIDE, ids=names(GUIDE))
+def test_a_guide_page_that_is_longer_than_a_screen_has_sections(page):
+    """The theme shows them as a table of contents beside the text."""
+    text = page.read_text("utf-8")
+    sections = [line for line in text.splitlines() if line.startswith("## ")]
+    assert len(text.splitlines()) < 60 or len(sections) > 1
+
+
 def test_what_installs_is_run_by_continuous_integration():
     for block in every_block():
         if block.by is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +10,21 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array
+from ldpstats.models.plots import LONGEST_LABEL as LONGEST_TICK
 from ldpstats.models.plots import (
-    LONGEST_LINE,
     axes_of,
+    axis_labels,
     colour_bar,
+    draw_bars,
     hatch,
+    in_lines,
+    interval_name,
     labels_of,
     longest_label,
     percent_text,
     plot_cells,
+    plot_groups,
+    plot_rows,
     set_title,
     settle,
     variable_name,
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
 # where it lies within 1.96, so that no colour is seen where nothing is established.
 
 _BANDS = (-8.0, -4.0, -1.96, 1.96, 4.0, 8.0)  # of z values; beyond the ends there is a colour more
+_LEADER = 12.0  # points between tiles and their labels
 _GAP = 0.012  # between the columns of a mosaic, whose widths sum to one
 _Z_LABEL = "departure from independence\n(standard errors)"
 _HATCHED = "hatched: the interval contains 0"
@@ -71,6 +77,40 @@ def plot_heat_map(
     return plot_cells(values, labels, (texts, alone), ax, title, of, **how)
 
 
+def plot_conditional(
+    frame: pd.DataFrame, alpha: float, ax: Axes | None, title: str, panels: bool = False
+) -> Any:
+    """Draw shares of answers given another as bars with intervals: a group of bars a condition.
+
+    `frame` has "params", "lower" and "upper" by condition and answer; of two answers the second is
+    drawn alone. With `panels` each condition has axes of its own; returned are these, (k1,).
+    """
+    conditions, answers = (frame.index.unique(v) for v in (0, 1))
+    given: dict[Any, Any] = {name: frame.xs(name, level=0) for name in conditions}
+    of = f"share, given {variable_name(conditions, 'X')}"
+    if panels:
+        called = {f"{conditions.name} = {name}": own for name, own in given.items()}
+        return plot_groups(called, alpha, title, sort=False, draw=draw_bars)
+    drawn = answers[1:] if len(answers) == 2 else answers
+    if len(drawn) == 1:
+        name = variable_name(answers, "Y")
+        of = f"share of {name} = {axis_labels(drawn, LONGEST_TICK)[0]}"
+    high, interval = 0.8 / len(drawn), interval_name(alpha)
+
+    def draw(ax: Axes, at: Array) -> None:
+        for j, (answer, label) in enumerate(
+            zip(drawn, axis_labels(drawn, LONGEST_TICK), strict=True)
+        ):
+            rows: Any = frame.xs(answer, level=1).reindex(conditions)
+            own = at - high * (j - (len(drawn) - 1) / 2.0)
+            label = "estimate" if len(drawn) == 1 else label
+            how = {"height": 0.9 * high, "color": f"C{j % 10}", "label": label}
+            draw_bars(ax, own, rows, interval if j == len(drawn) - 1 else "", how)
+
+    labels = axis_labels(conditions, LONGEST_TICK)
+    return plot_rows(draw, labels, 0, ax, title, of, lines=1.0 + 0.4 * (len(drawn) - 1))
+
+
 def plot_mosaic(
     table: pd.DataFrame,
     low: Array,
@@ -100,23 +140,23 @@ def plot_mosaic(
     shown = wide > 0
     _fill(ax, tiles[shown], cmap(norm(z))[shown])
     hatch(ax, tiles[(low <= 0) & (p > 0)], "0.5")
-    _name_mosaic(ax, table, left, wide, ends)
+    side = _name_mosaic(ax, table, left, wide, ends)
     notes = [_HATCHED] if np.any((low <= 0) & (p > 0)) else []
     notes.append("bars: intervals of the boundaries between tiles")
     if not shown.all():
         absent = ", ".join(np.array(labels_of(table.index))[~shown])
-        notes += textwrap.wrap(f"of frequency 0, not shown: {absent}", LONGEST_LINE)
-    ax.set_xlabel("\n".join([variable_name(table.index, "X"), *notes]))
+        notes.append(f"of frequency 0, not shown: {absent}")
+    lines = in_lines("\n".join(notes), ax, float(ax.xaxis.label.get_fontsize()))
+    ax.set_xlabel(f"{variable_name(table.index, 'X')}\n{lines}")
     set_title(ax, title)
     settle(ax, colour_bar(ax, ScalarMappable(norm, cmap), _Z_LABEL), wide[shown], own)
-    # labels of tiles move from their middle as far as it takes not to overlap
-    labels, middle = ax.get_yticklabels(), np.asarray(ax.get_yticks())
-    line = 1.2 * float(labels[0].get_fontsize()) / 72 * ax.figure.dpi
-    least = min(line / ax.bbox.height, 1 / len(labels))
-    steps = least * np.arange(len(labels))
-    apart = np.maximum.accumulate(middle - steps) + steps
-    places = np.minimum(apart, 1.0 - least / 2 - steps[::-1])
-    ax.set_yticks(places, [label.get_text() for label in labels])
+    set_title(ax, title)  # in lines as wide as the axes are now
+    names = labels_of(table.columns)
+    _move_apart(ax, side.yaxis, names, np.asarray(side.get_yticks()), ax.get_xlim()[1])
+    if ax.get_xticklabels()[0].get_rotation():  # some columns are narrower than their labels
+        ax.tick_params(axis="x", pad=_LEADER)
+        at = left[shown] + wide[shown] / 2
+        _move_apart(ax, ax.xaxis, list(np.array(labels_of(table.index))[shown]), at, 1.0)
     _draw_bars(ax, *bars, left, wide)
     return ax
 
@@ -133,19 +173,47 @@ def _fill(ax: Axes, tiles: Array, colours: Array) -> None:
         ax.add_patch(tile)
 
 
-def _name_mosaic(ax: Axes, table: pd.DataFrame, left: Array, wide: Array, ends: Array) -> None:
-    """Labels of X below their columns, of Y beside the tiles of the first column."""
+def _name_mosaic(ax: Axes, table: pd.DataFrame, left: Array, wide: Array, ends: Array) -> Any:
+    """Labels of X below their columns; those of Y on an axis beside the tiles of the last."""
     shown = np.flatnonzero(wide)
     ax.set_xticks(left[shown] + wide[shown] / 2, np.array(labels_of(table.index))[shown])
-    ax.set_yticks((ends[shown[0], :-1] + ends[shown[0], 1:]) / 2, labels_of(table.columns))
     ax.set_xlim(0.0, float(left[-1] + wide[-1]))
     ax.set_ylim(1.0, 0.0)
-    ax.set_ylabel(variable_name(table.columns, "Y"))
-    scale = ax.secondary_yaxis("right")
-    scale.set_ylabel("cumulative conditional frequency")
-    scale.yaxis.set_major_formatter(lambda value, _: percent_text(value))
-    ax.tick_params(length=0)
+    ax.set_ylabel("cumulative conditional frequency")
+    ax.yaxis.set_major_formatter(lambda value, _: percent_text(value))
+    ax.tick_params(axis="x", length=0)
     ax.spines[:].set_visible(False)
+    side = ax.secondary_yaxis("right")
+    middle = (ends[shown[-1], :-1] + ends[shown[-1], 1:]) / 2
+    side.set_yticks(middle, labels_of(table.columns))
+    side.tick_params(length=0, pad=_LEADER)
+    side.spines[:].set_visible(False)
+    side.set_ylabel(variable_name(table.columns, "Y"))
+    return side
+
+
+def _move_apart(ax: Axes, axis: Any, names: list[str], middle: Array, edge: float) -> None:
+    """Move labels from the middle of tiles as far as it takes not to overlap; lines lead there.
+
+    The labels are those of an axis that is at `edge` of the other one.
+    """
+    across = axis is ax.xaxis
+    box, whole = ax.bbox, max(ax.get_xlim()) if across else 1.0
+    length, depth = (box.width, box.height) if across else (box.height, box.width)
+    room = 72 * length / ax.figure.dpi
+    size = min(float(axis.get_ticklabels()[0].get_fontsize()), room / len(names) / 1.2)
+    axis.set_tick_params(labelsize=size)
+    least = 1.2 * size / room * whole
+    steps = least * np.arange(len(names))
+    apart = np.maximum.accumulate(middle - steps) + steps
+    places = np.minimum(apart, whole - least / 2 - steps[::-1])
+    axis.set_ticks(places, names)
+    reach = edge + 0.8 * _LEADER / 72 * ax.figure.dpi / depth * (1.0 if across else edge)
+    for start, end in zip(middle, places, strict=True):
+        if abs(start - end) > 0.2 * least:
+            ends = [[start, end], [edge, reach]] if across else [[edge, reach], [start, end]]
+            (line,) = ax.plot(*ends, color="0.5", lw=0.6, clip_on=False)
+            line.set_in_layout(False)
 
 
 def _draw_bars(ax: Axes, low: Array, high: Array, left: Array, wide: Array) -> None:

@@ -210,6 +210,10 @@ class TableResults(JointTable, Results):
         return alpha
 
     @abstractmethod
+    def conditional(self, on: str | None = None, alpha: float = 0.05) -> pd.DataFrame:
+        """Conditional distributions of the other variable given the categories of one."""
+
+    @abstractmethod
     def _independence_pvalue(self) -> float | None:
         """That of `test_independence()`, at a level of the normal law; None without."""
 
@@ -290,24 +294,32 @@ class TableResults(JointTable, Results):
         ax: Axes | None = None,
         alpha: float = 0.05,
         title: str | None = None,
-    ) -> Axes:
+        *,
+        on: str | None = None,
+        panels: bool = False,
+    ) -> Any:
         """Draw the table with its uncertainty.
 
         Parameters
         ----------
-        kind : {"heatmap", "departures", "mosaic"}
-            Cells with their intervals; departures from independence in standard errors; or tiles
-            whose area is the frequency, coloured by these departures. A mosaic draws categories
-            that would be too thin to read together, as "other (n)".
+        kind : {"heatmap", "departures", "mosaic", "conditional"}
+            Cells with their intervals; departures from independence in standard errors; tiles whose
+            area is the frequency, coloured by these departures; or the shares of `conditional` as
+            bars with their intervals, of two answers those of the second alone. A mosaic draws
+            categories that would be too thin to read together, as "other (n)".
         ax : matplotlib Axes, optional
         alpha : float
             One minus the coverage of the intervals.
         title : str, optional
             "" for none; by default the variables and the number of respondents.
+        on : str, optional
+            For "conditional", the variable in the condition; the first by default.
+        panels : bool
+            For "conditional", whether each condition has axes of its own.
 
         Returns
         -------
-        matplotlib Axes
+        matplotlib Axes, with `panels` an array of them
 
         Raises
         ------
@@ -316,10 +328,20 @@ class TableResults(JointTable, Results):
         NotAvailable
             For more than two variables, and for a mosaic of negative estimates.
         """
-        from ldpstats.models.association.plots import plot_heat_map
+        from ldpstats.models.association.plots import plot_conditional, plot_heat_map
 
-        kind = one_of("kind", kind, ("heatmap", "departures", "mosaic"))
+        kind = one_of("kind", kind, ("heatmap", "departures", "mosaic", "conditional"))
+        for name, value in (("on", on), ("panels", boolean("panels", panels) or None)):
+            if value is not None and kind != "conditional":
+                raise InvalidArgument(name, value, 'goes with kind="conditional"')
         self._refuse_more_than_two()
+        if kind == "conditional":
+            if panels and ax is not None:
+                raise InvalidArgument("ax", ax, "is for one plot: leave it out with panels=True")
+            given = self._axis(on)
+            names = f"{self.names[1 - given]} given {self.names[given]}, n = {self.nobs:,}"
+            frame = self.conditional(on, level(alpha)).rename(columns={"estimate": "params"})
+            return plot_conditional(frame, alpha, ax, title_text(title, names), panels)
         bounds = self.conf_int(level(alpha))
         words = title_text(title, f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}")
         if kind == "mosaic":

@@ -69,7 +69,7 @@ def plot_dictionary(
         draw_estimates(ax, at[is_found], rows[is_found], interval_name(alpha))
         if is_false.any():
             label = "estimate of a string that nobody holds"
-            ax.plot(rows["params"][is_false], at[is_false], "X", ms=8, color="C1", label=label)
+            ax.plot(rows["params"][is_false], at[is_false], "X", color="C1", label=label)
         if true is not None:
             ax.plot(rows["truth"], at, "d", color="C3", mfc="none", label="true frequency")
         if not len(rows):

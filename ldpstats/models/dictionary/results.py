@@ -40,6 +40,7 @@ from ldpstats.models.layout import (
     Frame,
     Heading,
     Pair,
+    Table,
     count_of,
     figures,
     interval_columns,
@@ -274,7 +275,7 @@ class DictionaryResults(Results):
         adjusted = multiplicity.adjust(p, shares=shares(p.size)) if p.size else p
         frame.insert(3, "pvalue_adjusted", adjusted)
         frame.insert(4, "accepted", np.isin(np.arange(len(frame)), self._accepted))
-        return frame
+        return Table(frame)
 
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """The accepted strings: estimate, standard error, interval, adjusted p-value, edges."""

@@ -44,7 +44,7 @@ from ldpstats.likelihood.covariance import Covariance, Uncertain
 from ldpstats.likelihood.joint import joined
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.rows import FixedEntry, Likelihood, Solution
-from ldpstats.mechanisms.base import common_labels, protect_some
+from ldpstats.mechanisms.base import common_labels, protect_some, told_apart
 from ldpstats.models.frequency.intervals import (
     OneStep,
     Specifications,
@@ -160,8 +160,8 @@ class FrequencyModel(Model):
                 "its empty group out"
             )
         self._worded: tuple[str, ...] = ()  # each mechanism, after its cohort if there is one
-        for cohort, q in zip(self.cohorts, self._mechanisms, strict=True):
-            self._worded += (f"{cohort}: {q}" if cohort else str(q),)
+        for cohort, q in zip(self.cohorts, told_apart(self._mechanisms), strict=True):
+            self._worded += (f"{cohort}: {q}" if cohort else q,)
         if not self.unknown:
             self.problems  # noqa: B018 - candidates and counts are refused here
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
@@ -346,6 +347,11 @@ class FrequencyResults(Results, Laws):
             )
         return self._above_zero(self.presence_pvalues().to_numpy(), alpha, method)
 
+    def _detected(self, alpha: float) -> npt.NDArray[np.bool_] | None:
+        if self.unexplained is None or self.caution or not self._has_intervals:
+            return None  # all categories are known, or what is held is not
+        return np.asarray(self.categories.isin(self.detected(alpha)))
+
     def presence_pvalues(self) -> pd.Series[float]:
         """One-sided p-values of p = 0 against p > 0, not adjusted for multiplicity.
 
@@ -589,10 +595,12 @@ class FrequencyResults(Results, Laws):
         >>> import ldpstats as ldp
         >>> counts = ldp.KRR(("low", "middle", "high"), epsilon=1.0).counts([420, 330, 250])
         >>> ldp.FrequencyModel(counts).fit().quantile([0.5, 0.75])
-             estimate   lower   upper
-        q
-        0.50      low     low  middle
-        0.75   middle  middle  middle
+        ===========================================
+        q            estimate      lower      upper
+        -------------------------------------------
+        0.5               low        low     middle
+        0.75           middle     middle     middle
+        ===========================================
         """
         alpha, sums = level(alpha), self._cumulative_sums()
         places = lambda one: quantile_bounds(sums, one, alpha)  # noqa: E731

@@ -37,6 +37,7 @@ from ldpstats.models.layout import (
     Frame,
     Heading,
     Pair,
+    Table,
     decimals,
     figures,
     interval_columns,
@@ -50,6 +51,7 @@ from ldpstats.models.plots import (
     plot_rows,
     shown_rows,
     sorts,
+    style,
     title_text,
 )
 from ldpstats.models.posterior.densities import FrequencyDensity, cells_law
@@ -395,7 +397,7 @@ class PosteriorResults(Labelled):
     def ess(self) -> pd.DataFrame:
         """Effective numbers of draws, columns "bulk" (of the centre) and "tail" (5 and 95 %)."""
         sizes = {"bulk": ess_bulk(self.samples), "tail": ess_tail(self.samples)}
-        return pd.DataFrame(sizes, index=self.index)
+        return Table(sizes, index=self.index)
 
     def _of_draws(
         self, function: Callable[[Array], Array], index: pd.Index[Any], simplex: Any, **origin: Any
@@ -577,9 +579,10 @@ class PosteriorResults(Labelled):
         def draw(ax: Axes, at: Array) -> None:
             how: dict[str, Any] = {"color": "C0", "alpha": 0.6}
             ax.axvline(0.0, color="0.8", lw=0.8, zorder=0)
-            ax.hlines(at, outer["lower"], outer["upper"], lw=1.5, label=label, **how)
-            ax.hlines(at, core["lower"], core["upper"], lw=5, label="50%", **how)
-            ax.plot(params.iloc[shown], at, "o", ms=5, color="C0", mec="white", label="mean")
+            ax.hlines(at, outer["lower"], outer["upper"], label=label, **how)
+            thick = 3.0 * style("lines.linewidth")
+            ax.hlines(at, core["lower"], core["upper"], lw=thick, label="50%", **how)
+            ax.plot(params.iloc[shown], at, "o", color="C0", mec="white", label="mean")
             ax.margins(x=0.03)
 
         labels = axis_labels(joined(outer.index, " : "), LONGEST_TICK)

@@ -21,11 +21,13 @@ from ldpstats.documents import number_to_json, written
 from ldpstats.errors import NotAvailable
 from ldpstats.hints import missing_attribute
 from ldpstats.likelihood.regression import Binary, Multinomial, Normal, Ordered
+from ldpstats.mechanisms.base import told_apart
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Frame,
     Heading,
     Pair,
+    Table,
     header,
     names_alpha,
     one_line,
@@ -162,7 +164,7 @@ class Coefficients(Stored, WaldResults):
         params, bse = flat(self.params)[: len(naive)], flat(self.bse)[: len(naive)]
         with np.errstate(divide="ignore", invalid="ignore"):  # no spread of groups at all
             columns = {"params": params, "bse": bse, "naive": naive, "ratio": naive / params}
-        return pd.DataFrame(columns, index=own)
+        return Table(columns, index=own)
 
     @names_alpha
     def plot(self, *others: Any, labels: Any = None, **options: Any) -> Any:
@@ -602,8 +604,9 @@ class Coefficients(Stored, WaldResults):
             left.append(("Reference:", one_line(data.categories[0], 30)))
         mechanisms = []
         for name, groups in questions:
-            for group in list(groups)[:_MECHANISMS]:
-                text = str(group.mechanism) + (f", n = {len(group):,}" if len(groups) > 1 else "")
+            shown = list(groups)[:_MECHANISMS]
+            for group, text in zip(shown, told_apart(one.mechanism for one in shown), strict=True):
+                text += f", n = {len(group):,}" if len(groups) > 1 else ""
                 mechanisms.append(text if len(questions) == 1 else f"{one_line(name, 20)}: {text}")
             if len(groups) > _MECHANISMS:
                 mechanisms.append(f"and {len(groups) - _MECHANISMS} more groups")

@@ -57,6 +57,7 @@ NUMPY: dict[str, int] = {
 } | {"clip": 3, "digitize": 2, "isin": 2, "round": 2, "where": 3}
 NUMPY |= dict.fromkeys(("max", "mean", "median", "min", "std", "sum", "var"), 1)
 CONTRASTS = ("Diff", "Helmert", "Poly", "Sum", "Treatment")  # that engines know, as C(x, Sum)
+_FORMULAIC_CONTRASTS = tuple(f"{one}Contrasts" for one in (*CONTRASTS, "SAS"))
 TYPES = ("bool", "float", "int", "str")  # of values, as in (age > 40).astype(int)
 _CONSTANTS = ("e", "euler_gamma", "inf", "nan", "pi")
 _ENGINE = {
@@ -852,7 +853,7 @@ class Spec:
         return cls(argument, shown, engine, columns, made, names, needs), matrix
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Spec.from_dict, (self.to_dict(),)  # patsy does not pickle what it learned
+        return Spec.from_dict, (self.to_dict(),)  # engines pickle too little, or too much
 
     def __deepcopy__(self, memo: object) -> Spec:
         return self
@@ -864,93 +865,43 @@ class Spec:
 
     def to_dict(self) -> dict[str, Any]:
         """The right side of a formula: its factors with their state, and how terms code them."""
-        if self.engine != "patsy":
-            raise NotAvailable(
-                f"what {self.engine} learned cannot be written as text: fit with "
-                "statsmodels.formula.options.formula_engine = 'patsy'"
-            )
         outside = {k: v for k, v in self.names.items() if k != "np" and v is not getattr(np, k, 0)}
-        factors, terms = [], []
-        for factor, info in self.made.factor_infos.items():
-            if fault := _fault_of(factor.code, "patsy", self.needs, outside):
+        written = _formulaic_to_json if self.engine == "formulaic" else _patsy_to_json
+        state = written(self.made)
+        for code in (one["code"] for one in state["factors"]):
+            if fault := _fault_of(code, self.engine, self.needs, outside):
                 raise NotAvailable(
-                    f"{factor.code!r} {fault}, which no document may run: add what you need as a "
+                    f"{code!r} {fault}, which no document may run: add what you need as a "
                     "column of the table"
                 )
-            states = {
-                name: {k: _value_to_json(v, factor.code) for k, v in vars(state).items()}
-                for name, state in info.state["transforms"].items()
-            }
-            levels = None
-            if info.categories is not None:
-                levels = [_value_to_json(one, factor.code) for one in info.categories]
-            one = {
-                "code": factor.code,
-                "levels": levels,
-                "columns": info.num_columns,
-                "state": states,
-            }
-            factors.append(one)
-        for term, codings in self.made.term_codings.items():
-            subterms = []
-            for coding in codings:
-                contrasts = {
-                    factor.code: [contrast.matrix.tolist(), list(contrast.column_suffixes)]
-                    for factor, contrast in coding.contrast_matrices.items()
-                }
-                subterms.append([[f.code for f in coding.factors], contrasts, coding.num_columns])
-            terms.append([[factor.code for factor in term.factors], subterms])
+        engine = {"engine": self.engine} if self.engine != "patsy" else {}
         return {
             "argument": self.argument,
             "text": self.text,
+            **engine,
             "columns": list(self.columns),
             "needs": sorted(self.needs),
             "names": {k: _value_to_json(v, k) for k, v in sorted(outside.items())},
-            "factors": factors,
-            "terms": terms,
+            **state,
         }
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Spec:
         """Read what `to_dict` wrote; what formulas may not run is refused."""
-        from patsy import ContrastMatrix, DesignInfo, EvalEnvironment, Term
-        from patsy.design_info import FactorInfo, SubtermInfo
-        from patsy.eval import EvalFactor
-
+        engine = one_of("engine", document.get("engine", "patsy"), ("patsy", "formulaic"))
         needs = frozenset(document["needs"])
         outside = {k: _value_from_json(v) for k, v in document["names"].items()}
         names = {name: getattr(np, name) for name in NUMPY} | {"np": np} | outside
-        infos = {}
         for one in document["factors"]:
-            if fault := _fault_of(one["code"], "patsy", needs, outside):
+            if fault := _fault_of(one["code"], engine, needs, outside):
                 raise InvalidArgument("document", one["code"], fault)
-            factor, state = EvalFactor(one["code"]), dict[str, Any]()
-            factor.memorize_passes_needed(state, EvalEnvironment([names]))
-            if set(state["transforms"]) != set(one["state"]):
-                raise InvalidArgument("document", one["code"], "has another state")
-            for name, values in one["state"].items():
-                own: dict[str, Any] = state["transforms"][name].__dict__
-                own.clear()
-                own.update({k: _value_from_json(v) for k, v in values.items()})
-            levels = one["levels"]
-            kind = "numerical" if levels is None else "categorical"
-            levels = None if levels is None else tuple(map(_value_from_json, levels))
-            infos[one["code"]] = FactorInfo(factor, kind, state, one["columns"], levels)
-        codings: OrderedDict[Any, Any] = OrderedDict()
-        for codes, subterms in document["terms"]:
-            several = []
-            for own, contrasts, n_columns in subterms:
-                matrices = {
-                    infos[code].factor: ContrastMatrix(np.array(matrix, dtype=np.float64), suffixes)
-                    for code, (matrix, suffixes) in contrasts.items()
-                }
-                factors = [infos[code].factor for code in own]
-                several.append(SubtermInfo(factors, matrices, n_columns))
-            codings[Term([infos[code].factor for code in codes])] = several
         columns = tuple(document["columns"])
-        made = DesignInfo(columns, {info.factor: info for info in infos.values()}, codings)
-        where = document["argument"], document["text"], "patsy"
-        return cls(*where, columns, made, names, needs)
+        made = (
+            _formulaic_from_json(document)
+            if engine == "formulaic"
+            else _patsy_from_json(document, columns, names)
+        )
+        return cls(document["argument"], document["text"], engine, columns, made, names, needs)
 
     @property
     def slices(self) -> dict[str, slice]:
@@ -969,8 +920,147 @@ class Spec:
         return any(key in factor.code for key in known)
 
 
+def _patsy_to_json(made: Any) -> dict[str, Any]:
+    """What patsy learned."""
+    factors, terms = [], []
+    for factor, info in made.factor_infos.items():
+        states = {
+            name: {k: _value_to_json(v, factor.code) for k, v in vars(state).items()}
+            for name, state in info.state["transforms"].items()
+        }
+        levels = None
+        if info.categories is not None:
+            levels = [_value_to_json(one, factor.code) for one in info.categories]
+        one = {"code": factor.code, "levels": levels, "columns": info.num_columns, "state": states}
+        factors.append(one)
+    for term, codings in made.term_codings.items():
+        subterms = []
+        for coding in codings:
+            contrasts = {
+                factor.code: [contrast.matrix.tolist(), list(contrast.column_suffixes)]
+                for factor, contrast in coding.contrast_matrices.items()
+            }
+            subterms.append([[f.code for f in coding.factors], contrasts, coding.num_columns])
+        terms.append([[factor.code for factor in term.factors], subterms])
+    return {"factors": factors, "terms": terms}
+
+
+def _patsy_from_json(
+    document: Mapping[str, Any], columns: tuple[str, ...], names: Mapping[str, Any]
+) -> Any:
+    from patsy import ContrastMatrix, DesignInfo, EvalEnvironment, Term
+    from patsy.design_info import FactorInfo, SubtermInfo
+    from patsy.eval import EvalFactor
+
+    infos = {}
+    for one in document["factors"]:
+        factor, state = EvalFactor(one["code"]), dict[str, Any]()
+        factor.memorize_passes_needed(state, EvalEnvironment([dict(names)]))
+        if set(state["transforms"]) != set(one["state"]):
+            raise InvalidArgument("document", one["code"], "has another state")
+        for name, values in one["state"].items():
+            own: dict[str, Any] = state["transforms"][name].__dict__
+            own.clear()
+            own.update({k: _value_from_json(v) for k, v in values.items()})
+        levels = one["levels"]
+        kind = "numerical" if levels is None else "categorical"
+        levels = None if levels is None else tuple(map(_value_from_json, levels))
+        infos[one["code"]] = FactorInfo(factor, kind, state, one["columns"], levels)
+    codings: OrderedDict[Any, Any] = OrderedDict()
+    for codes, subterms in document["terms"]:
+        several = []
+        for own, contrasts, n_columns in subterms:
+            matrices = {
+                infos[code].factor: ContrastMatrix(np.array(matrix, dtype=np.float64), suffixes)
+                for code, (matrix, suffixes) in contrasts.items()
+            }
+            factors = [infos[code].factor for code in own]
+            several.append(SubtermInfo(factors, matrices, n_columns))
+        codings[Term([infos[code].factor for code in codes])] = several
+    return DesignInfo(columns, {info.factor: info for info in infos.values()}, codings)
+
+
+def _formulaic_to_json(made: Any) -> dict[str, Any]:
+    """What formulaic learned: how each factor is coded, the state of functions, and the terms."""
+    factors, terms = {}, []
+    for term, scoped, columns in made.structure:
+        for factor in term.factors:
+            kind, state = made.encoder_state.get(factor.expr, (None, {}))
+            coding: dict[str, Any] = {}
+            if "contrasts" in state:
+                contrasts = state["contrasts"].contrasts
+                options = {
+                    k: _value_to_json(v, factor.expr)
+                    for k, v in vars(contrasts).items()
+                    if repr(v) != "UNSET"
+                }
+                levels = [_value_to_json(one, factor.expr) for one in state["categories"]]
+                coding = {
+                    "contrasts": type(contrasts).__name__,
+                    "options": options,
+                    "levels": levels,
+                }
+            factors[factor.expr] = {
+                "code": factor.expr,
+                "method": factor.eval_method.value,
+                "kind": None if kind is None else kind.value,
+                **coding,
+            }
+        parts = [[[[f.factor.expr, f.reduced] for f in one.factors], one.scale] for one in scoped]
+        terms.append([[factor.expr for factor in term.factors], parts, list(columns)])
+    states = {key: _value_to_json(state, key) for key, state in made.transform_state.items()}
+    return {"factors": list(factors.values()), "terms": terms, "states": states}
+
+
+def _formulaic_from_json(document: Mapping[str, Any]) -> Any:
+    from formulaic import ModelSpec
+    from formulaic.formula import SimpleFormula
+    from formulaic.materializers.base import EncodedTermStructure
+    from formulaic.materializers.types import EvaluatedFactor, ScopedFactor, ScopedTerm
+    from formulaic.parser.types import Factor as Read
+    from formulaic.parser.types import Term
+    from formulaic.transforms import contrasts as known
+
+    factors, coded = {}, {}
+    for one in document["factors"]:
+        factors[one["code"]] = Read(one["code"], eval_method=one["method"])
+        if one["kind"] is None:
+            continue
+        state: dict[str, Any] = {}
+        if "contrasts" in one:
+            name = one_of("contrasts", one["contrasts"], _FORMULAIC_CONTRASTS)
+            levels = [_value_from_json(level) for level in one["levels"]]
+            options = {k: _value_from_json(v) for k, v in one["options"].items()}
+            own = getattr(known, name)(**options)
+            state = {"categories": levels, "contrasts": known.ContrastsState(own, levels)}
+        coded[one["code"]] = Read.Kind(one["kind"]), state
+    terms, structure = [], []
+    for codes, parts, columns in document["terms"]:
+        terms.append(Term([factors[code] for code in codes]))
+        scoped = [
+            ScopedTerm(
+                [ScopedFactor(EvaluatedFactor(factors[c], None), reduced) for c, reduced in own],
+                scale,
+            )
+            for own, scale in parts
+        ]
+        structure.append(EncodedTermStructure(terms[-1], scoped, columns))
+    return ModelSpec(
+        formula=SimpleFormula(terms, _ordering="none"),
+        materializer="pandas",
+        na_action="raise",
+        output="pandas",
+        structure=structure,
+        transform_state={k: _value_from_json(v) for k, v in document["states"].items()},
+        encoder_state=coded,
+    )
+
+
 def _value_to_json(value: Any, where: str) -> Any:
-    """A plain value, or an array with its type."""
+    """A plain value, a mapping of such, or an array with its type."""
+    if isinstance(value, Mapping):
+        pairs = [[_value_to_json(one, where) for one in pair] for pair in value.items()]
+        return {"mapping": pairs}
     if isinstance(value, np.generic) and not isinstance(value, np.longdouble):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):
@@ -982,7 +1072,7 @@ def _value_to_json(value: Any, where: str) -> Any:
     if isinstance(value, list | tuple):
         return [_value_to_json(one, where) for one in value]
     array = np.asarray(value)
-    if array.dtype.kind not in "biuf" or isinstance(value, Mapping) or array.size > 1000:
+    if array.dtype.kind not in "biuf" or array.size > 1000:
         raise NotAvailable(
             f"what {where!r} has, {type(value).__name__}, cannot be written as text: add a column "
             "of the table with it"
@@ -995,6 +1085,8 @@ def _value_from_json(value: Any) -> Any:
         return [_value_from_json(one) for one in value]
     if not isinstance(value, dict):
         return value
+    if "mapping" in value:
+        return {key: _value_from_json(one) for key, one in value["mapping"]}
     kind, _ = value
     if np.dtype(kind).kind not in "biuf":
         raise InvalidArgument("document", kind, "is no type of numbers")

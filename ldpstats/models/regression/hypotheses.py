@@ -35,6 +35,7 @@ from ldpstats.models.layout import (
     Body,
     Cells,
     Frame,
+    Table,
     Tabulated,
     decimals,
     distinct_lines,
@@ -137,7 +138,7 @@ class WaldResults(Tabulated):
 
     def cov_params(self) -> pd.DataFrame:
         """Covariance of the estimates, (m, m); equation by equation (multinomial)."""
-        return pd.DataFrame(self._estimated[1], index=self._names, columns=self._names)
+        return Table(self._estimated[1], index=self._names, columns=self._names)
 
     def _bounds(self, alpha: float) -> Array:
         """Intervals, (m, 2)."""

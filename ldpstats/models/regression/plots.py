@@ -21,9 +21,9 @@ from ldpstats.models.plots import (
     axes_of,
     axis_labels,
     finish,
-    font_scale,
     interval_name,
     name_rows,
+    new_figure,
     percent_text,
     plain,
     plot_rows,
@@ -163,7 +163,7 @@ def _drawn(
         def draw(ax: Axes, equation: str) -> None:
             heights = np.arange(len(some))[::-1]
             _draw(ax, heights, frames, called, [(equation, name) for name in some], alpha, null)
-            ax.set_title(plain(axis_labels([equation], 26)[0]), fontsize="medium")
+            ax.set_title(plain(axis_labels([equation], 26)[0]))
             ax.tick_params(axis="y", length=0)
 
         size = _PANEL, 0.7 + 0.28 * len(some) * height
@@ -262,9 +262,9 @@ def _draw(
                 ax.annotate("", (edge, y), (x, y), place, "data", arrowprops=how)
         ax.hlines(at, np.where(np.isinf(low), p, low), np.where(np.isinf(high), p, high), **line)
         marker = "o" if has else "x"
-        ax.plot(p, at, marker, ms=5, color=f"C{i % 10}", label=name, ls="none")
+        ax.plot(p, at, marker, color=f"C{i % 10}", label=name, ls="none")
     if len(frames) == 1:
-        ax.plot([], [], color="C0", lw=2, alpha=0.6, label=interval_name(alpha))
+        ax.plot([], [], color="C0", alpha=0.6, label=interval_name(alpha))
     ax.margins(x=0.04)
 
 
@@ -281,13 +281,10 @@ def _in_panels(
 
     `size` is that of a panel, `around` what the figure has beside them, in inches.
     """
-    import matplotlib.pyplot as plt
-
     columns = min(most, len(names))
     rows = -(-len(names) // columns)
     width, height = size[0] * columns + around[0], around[1] + rows * size[1]
-    scale = font_scale()
-    figure = plt.figure(figsize=(scale * width, scale * height), layout="constrained")
+    figure = new_figure(width, height)
     grid = figure.subplots(rows, columns, sharex=sharex, sharey=True, squeeze=False)
     panels = grid.ravel()[: len(names)]
     for ax, name in zip(panels, names, strict=True):
@@ -385,12 +382,12 @@ def _draw_effect(
         if is_number:
             band = low[:, a], high[:, a]
             ax.fill_between(values, *band, color=colour, alpha=0.2, lw=0, label=interval)
-            ax.plot(values, mean[:, a], color=colour, lw=1.8, label=label)
+            ax.plot(values, mean[:, a], color=colour, label=label)
         else:
             place = np.arange(len(values)) + (a - (k - 1) / 2.0) * min(0.12, 0.6 / k)
             ends = low[:, a], high[:, a]
-            ax.vlines(place, *ends, color=colour, lw=2, alpha=0.6, label=interval)
-            ax.plot(place, mean[:, a], "o", ms=5, color=colour, label=label)
+            ax.vlines(place, *ends, color=colour, alpha=0.6, label=interval)
+            ax.plot(place, mean[:, a], "o", color=colour, label=label)
     if not is_number:
         texts = axis_labels(values, _LONGEST)
         ax.set_xticks(np.arange(len(values)), texts)

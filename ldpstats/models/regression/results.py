@@ -42,7 +42,7 @@ from ldpstats.likelihood.regression import (
     ReportLaw,
     predictors_of,
 )
-from ldpstats.models.layout import Frame, Heading, in_turn
+from ldpstats.models.layout import Frame, Heading, Table, in_turn
 from ldpstats.models.regression.coefficients import Coefficients, coefficient_labels, model_name
 from ldpstats.models.regression.fitted import Devices, FittedLaw
 from ldpstats.models.regression.hypotheses import (
@@ -233,7 +233,7 @@ class RegressionResults(Coefficients):
         whole = self.model.likelihood
         gamma = self.theta[whole.n_outcome : whole.size - whole.m].reshape(len(labels), -1).T
         columns = pd.Index(labels, tupleize_cols=False)
-        return pd.DataFrame(gamma, index=list(marginal.columns), columns=columns)
+        return Table(gamma, index=list(marginal.columns), columns=columns)
 
     @property
     def scale(self) -> float:
@@ -681,11 +681,11 @@ class RegressionResults(Coefficients):
                 scale = len(at) if self.use_t else 1  # with a design chi-square is F times df
                 statistic = float(np.squeeze(test.statistic)) * scale
                 rows.append((statistic, len(at), float(np.squeeze(test.pvalue))))
-            return pd.DataFrame(rows, index=index, columns=["Wald", "df", "pvalue"])
+            return Table(rows, index=index, columns=["Wald", "df", "pvalue"])
         for at in terms.values():
             ratio, df = self.ratio_without(at), len(at)
             rows.append((self.llf - ratio / 2.0, ratio, df, float(chi2_pvalue(ratio, df))))
-        return pd.DataFrame(rows, index=index, columns=["llf_without", "LR", "df", "pvalue"])
+        return Table(rows, index=index, columns=["llf_without", "LR", "df", "pvalue"])
 
     def score_test(self, term: Any) -> TestResult:
         """Score test that all coefficients of a term are zero, from the model without it.
@@ -971,7 +971,7 @@ class DeviceRegressionResults(RegressionResults):
         """Expected joint information of the reports at the estimate, (p + m, p + m)."""
         names = self.model.all_names
         information = self.model.likelihood.expected(self.theta)
-        return pd.DataFrame(information, index=names, columns=names)
+        return Table(information, index=names, columns=names)
 
     def __repr__(self) -> str:
         names = ", ".join(self.model.unknown)

@@ -47,6 +47,7 @@ from ldpstats.models.layout import (
     Fit,
     Frame,
     Pair,
+    Table,
     count_of,
     figures,
     interval_note,
@@ -123,7 +124,7 @@ class DesignResults(Results):
         return np.where(self._unknown, np.nan, which.bse())
 
     def _frame(self, matrix: Array, at: Any = slice(None)) -> pd.DataFrame:
-        return super()._frame(matrix, at).mask(self._unknown[:, None] | self._unknown)
+        return Table(super()._frame(matrix, at).mask(self._unknown[:, None] | self._unknown))
 
     def warn_of_unknown(self) -> None:
         """Warn of domains in one sampling unit, by name."""
@@ -168,7 +169,7 @@ class DesignResults(Results):
             "effective_n": n / np.where(deff > 0.0, deff, np.nan),
             "channel": self.domains.channel,
         }
-        return pd.DataFrame(columns, index=self.index)
+        return Table(columns, index=self.index)
 
     @property
     def effective_n(self) -> pd.Series[float]:

@@ -118,12 +118,13 @@ class CalibrationReport:
         return SummaryTable(
             title="Calibration of weights",
             header=header(left, right),
-            columns=["min", "25%", "50%", "75%", "max", "deviation", "Kish before", "Kish after"],
+            columns=["min", "25%", "50%", "75%", "max", "dev.", "Kish", "Kish after"],
             stubs=[one_line(str(step), LONGEST_LABEL) for step in self.steps],
             body=body,
             notes=[
-                "min to max: factors of the weights, their quartiles over respondents; deviation: "
-                "largest relative one from a total; Kish: n sum(w^2) / sum(w)^2.",
+                "min to max: factors of the weights, their quartiles over respondents; dev.: "
+                "largest relative deviation from a total; Kish: n sum(w^2) / sum(w)^2, before and "
+                "after.",
                 *notes,
             ],
         ).layout()

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -186,10 +187,26 @@ def test_tiles_of_a_mosaic_have_the_area_of_their_cell():
         below = [tile.get_y() for tile in ax.patches[first : first + 3]]
         above = [tile.get_y() + tile.get_height() for tile in ax.patches[first : first + 3]]
         np.testing.assert_allclose([0.0, *above], [*below, 1.0], atol=1e-12)
-    assert ax.get_xlabel().startswith("X1\nbars") and ax.get_ylabel() == "Y1"
+    assert ax.get_xlabel().startswith("X1\nbars")
+    assert ax.get_ylabel() == "cumulative conditional frequency"  # a scale from the left
+    side = ax.child_axes[0]
+    assert side.get_ylabel() == "Y1"
     assert ax.get_title() == "joint"
     assert [t.get_text() for t in ax.get_xticklabels()] == ["a", "b"]
-    assert [t.get_text() for t in ax.get_yticklabels()] == ["u", "v", "w"]
+    assert [t.get_text() for t in side.get_yticklabels()] == ["u", "v", "w"]
+    inside_the_figure(ax)
+
+
+def test_labels_of_slivers_stand_apart_with_a_line_to_their_tile():
+    thin = pd.DataFrame(np.outer([0.93, 0.03, 0.02, 0.02], [0.9, 0.04, 0.03, 0.03]))
+    ax = plot_mosaic(thin, thin * 0.9, thin * 1.1)
+    drawn(ax)
+    for labels, axis in ((ax.child_axes[0].get_yticklabels(), 1), (ax.get_xticklabels(), 0)):
+        assert len(labels) == 4 and all(t.get_text() for t in labels)
+        ends = sorted(t.get_window_extent().extents[[axis, axis + 2]].tolist() for t in labels)
+        assert all(a[1] <= b[0] + 2.0 for a, b in pairwise(ends))
+    leaders = [line for line in ax.lines if not line.get_clip_on()]
+    assert len(leaders) >= 4
     inside_the_figure(ax)
 
 
@@ -252,7 +269,8 @@ def test_long_labels_are_shortened_and_inside_the_figure(plot):
     table.index.name = "a variable whose name is a whole sentence"
     ax = plot(table, table * 0.9, table * 1.1, title="word " * 30)
     inside_the_figure(ax)
-    shown = [t.get_text() for t in (*ax.get_xticklabels(), *ax.get_yticklabels())]
+    side = (ax.child_axes or [ax])[0]
+    shown = [t.get_text() for t in (*ax.get_xticklabels(), *side.get_yticklabels())]
     assert len(shown) == 7 and max(map(len, shown)) <= 26
     assert not any("\n" in text or "\t" in text for text in shown)
     assert not any(re.search(r"(?<!\\)\$", text) for text in shown)  # no mathematics
@@ -268,7 +286,7 @@ def test_axes_in_a_grid_keep_apart(layout):
     plot_heat_map(TABLE, LOW, HIGH, ax=second)
     drawn(first)
     scale, bar = first.child_axes[0], figure.axes[2]
-    assert scale.get_ylabel() == "cumulative conditional frequency"
+    assert scale.get_ylabel() == "Y1"
     assert scale.get_tightbbox().x1 <= bar.get_tightbbox().x0
     assert bar.get_tightbbox().x1 <= second.bbox.x0
     assert first.bbox.width > 0.2 * figure.bbox.width / 2
@@ -322,13 +340,43 @@ def test_a_mosaic_of_results_merges_and_adds_up():
     ax = results.plot("mosaic")
     inside_the_figure(ax)
     assert [t.get_text() for t in ax.get_xticklabels()] == ["a", "c", "other (3)"]
-    assert [t.get_text() for t in ax.get_yticklabels()] == ["u", "w", "other (2)"]
+    names = [t.get_text() for t in ax.child_axes[0].get_yticklabels()]
+    assert names == ["u", "w", "other (2)"]
     areas = np.array([tile.get_width() * tile.get_height() for tile in ax.patches])
     merged = merging(results.table)
     np.testing.assert_allclose(areas, merged.sums(results.table.to_numpy()).to_numpy().ravel())
     assert areas.sum() == pytest.approx(1.0)
     # what is independent is grey, also where it was merged
     assert tile_colours(ax).count(GREY) >= 7
+
+
+# ---- shares of answers given another
+
+
+def test_conditional_shares_are_bars_with_their_intervals():
+    results = a_fit(pd.DataFrame([[0.3, 0.1, 0.1], [0.1, 0.2, 0.2]], list("ab"), list("uvw")))
+    frame = results.conditional()
+    ax = results.plot("conditional")
+    inside_the_figure(ax)
+    widths = [bar.get_width() for bar in ax.patches]  # answer by answer
+    np.testing.assert_allclose(widths, frame["estimate"].to_numpy().reshape(2, 3).T.ravel())
+    lines = [s for c in ax.collections for s in c.get_segments()]
+    ends = np.array([sorted(s[:, 0]) for s in lines])
+    order = frame[["lower", "upper"]].to_numpy().reshape(2, 3, 2).transpose(1, 0, 2)
+    np.testing.assert_allclose(ends, order.reshape(-1, 2))
+    for bar, line in zip(ax.patches, lines, strict=True):  # each in the middle of its bar
+        assert bar.get_y() + bar.get_height() / 2 == pytest.approx(line[0, 1])
+    assert {"u", "v", "w", "95% interval"} == set(ax.get_legend_handles_labels()[1])
+    other = results.plot("conditional", on=results.names[1], alpha=0.1)
+    assert [t.get_text() for t in other.get_yticklabels()] == ["u", "v", "w"]
+    assert len(other.patches) == 3  # of two answers the second
+    panels = results.plot("conditional", panels=True)
+    assert len(panels) == 2 and all(len(ax.patches) == 3 for ax in panels)
+    for ask in ({"kind": "mosaic", "on": results.names[0]}, {"panels": True}):
+        with pytest.raises(ldp.InvalidArgument, match='goes with kind="conditional"'):
+            results.plot(**ask)
+    with pytest.raises(ldp.InvalidArgument, match="leave it out with panels=True"):
+        results.plot("conditional", other, panels=True)
 
 
 # ---- matrices

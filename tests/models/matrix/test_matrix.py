@@ -189,7 +189,7 @@ def test_it_glances_and_goes_to_maketables_as_other_results_do():
 def test_it_has_the_methods_of_all_results():
     matrix = ldp.associations(survey(), alpha=0.1)
     frame = matrix.summary_frame()
-    pd.testing.assert_frame_equal(frame.reset_index(), matrix.to_frame())
+    pd.testing.assert_frame_equal(matrix.to_frame(), frame.reset_index())
     pd.testing.assert_frame_equal(matrix.conf_int(), frame[["lower", "upper"]])
     wide = matrix.conf_int(0.01)
     effect = matrix["u", "v"].cramers_v(0.01)

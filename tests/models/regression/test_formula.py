@@ -1,8 +1,11 @@
 """What formulas make of tables: design matrices, families, and errors that say what to do."""
 
 import contextlib
+import copy
+import json
 import math
 import os
+import pickle
 from itertools import chain
 from typing import Any
 
@@ -736,3 +739,50 @@ def test_unsafe_must_be_a_truth_value():
     data = table_safety()
     with pytest.raises(ldp.InvalidArgument, match="unsafe='no'"):
         ldp.regression("ill ~ age", data, reports_safety(data), unsafe="no")
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        "bs(age, df=4) + C(city)",
+        "center(age) * C(city, Sum)",
+        "np.log(age) + city:age",
+        "C(city, Treatment('s')) + I(age**2)",
+        "poly(age, 3)",
+        "C(city, Helmert) + scale(age)",
+    ],
+)
+def test_a_formula_is_kept_with_what_it_learned(engine, right):
+    """Pickles, deep copies and documents predict for new rows as the regression itself."""
+    if engine == "patsy" and "poly" in right:
+        pytest.skip("patsy has no poly()")
+    rng = np.random.default_rng(8)
+    people = pd.DataFrame({"age": rng.uniform(18, 80, 400), "city": rng.choice(["n", "s"], 400)})
+    reports = {"ill": ldp.Warner(epsilon=3.0).privatize(rng.choice(["no", "yes"], 400), rng)}
+    fit = ldp.regression(f"ill ~ {right}", people, reports).fit()
+    rows = pd.DataFrame({"age": [20.5, 41.0, 77.0], "city": ["s", "n", "s"]})
+    expected = fit.predict(rows)
+    text = fit.to_json()
+    for again in (
+        type(fit).from_json(text),
+        pickle.loads(pickle.dumps(fit)),
+        copy.deepcopy(fit),
+        type(fit).from_json(type(fit).from_json(text).to_json()),
+    ):
+        np.testing.assert_allclose(again.predict(rows), expected, rtol=1e-12)
+        assert str(again.summary()) == str(fit.summary())
+    if "city" in right:
+        with pytest.raises(ldp.InvalidArgument, match="x"):  # a level that was not there
+            type(fit).from_json(text).predict(rows.assign(city="x"))
+
+
+def test_a_document_of_a_formula_runs_no_code_of_its_own(engine):
+    rng = np.random.default_rng(8)
+    people = pd.DataFrame({"age": rng.uniform(18, 80, 200)})
+    reports = {"ill": ldp.Warner(epsilon=3.0).privatize(rng.choice(["no", "yes"], 200), rng)}
+    document = ldp.regression("ill ~ center(age)", people, reports).fit().to_dict()
+    text = json.dumps(document).replace("center(age)", "__import__('os').getcwd()")
+    changed = json.loads(text)
+    changed.pop("fingerprint")
+    with pytest.raises(ldp.InvalidArgument):
+        ldp.RegressionResults.from_dict(changed)

@@ -635,7 +635,7 @@ def test_least_squares_have_the_tables_and_plots_of_other_regressions():
     result = ldp.PrivatizedOLS(observed_linear(codes), X, SCORES).fit()
     frame = result.summary_frame(alpha=0.1)
     assert frame.columns.tolist() == ["params", "bse", "lower", "upper", "pvalues"]
-    pd.testing.assert_frame_equal(frame[["lower", "upper"]], result.conf_int(0.1))
+    pd.testing.assert_frame_equal(result.conf_int(0.1), frame[["lower", "upper"]])
     assert result.to_frame()["term"].tolist() == list(result.index) == result.names
     ax = result.plot("naive", constant=True)
     assert [text.get_text() for text in ax.get_yticklabels()] == result.names

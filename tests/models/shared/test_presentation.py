@@ -2,6 +2,7 @@
 
 import html
 import inspect
+import pickle
 import pydoc
 import re
 import warnings
@@ -15,7 +16,7 @@ import pytest
 import ldpstats as ldp
 from ldpstats.arguments import display_width
 from ldpstats.likelihood.covariance import Unexplained
-from ldpstats.models.layout import SummaryTable
+from ldpstats.models.layout import SummaryTable, Table
 
 JOBS = ("nurse", "teacher", "driver")
 ODD = ("<b>a</b>", "50% & more", "$x$")
@@ -90,6 +91,138 @@ def test_nothing_found_is_a_table_without_rows():
     found = ldp.DictionaryModel(reports).fit()
     assert found.to_frame().shape == (0, 6) and found.glance().loc[0, "k"] == 0
     assert found.to_maketables().__maketables_coef_table__.empty
+
+
+def frames_of(results: Any) -> dict[str, pd.DataFrame]:
+    """Every table that the results return without arguments, by the name that gives it."""
+    found = {}
+    for name in dir(type(results)):
+        if name.startswith(("_", "plot", "to_m", "to_l", "from", "fit")):
+            continue
+        try:
+            member = getattr(results, name)
+            value = member() if callable(member) else member
+        except (TypeError, ldp.errors.LDPError):
+            continue
+        tables = value.items() if isinstance(value, dict) else [("", value)]
+        found |= {f"{name} {k}": v for k, v in tables if isinstance(v, pd.DataFrame)}
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.filterwarnings("ignore::ldpstats.LDPWarning")
+def test_no_table_leaves_out_a_column_on_a_page_of_80_columns(kind):
+    frames = frames_of(RESULTS[kind])
+    assert {"conf_int ", "glance ", "summary_frame ", "to_frame "} <= set(frames)
+    with pd.option_context("display.width", 80, "display.max_columns", 0):
+        for name, frame in frames.items():
+            text = repr(frame)
+            lines = [line for line in text.splitlines() if not line.startswith("[")]
+            assert max(map(len, lines)) <= 80 and "..." not in text, (name, text)
+
+
+def test_a_table_is_a_frame_that_prints_as_summaries_do():
+    table = RESULTS["association"].conditional()
+    assert isinstance(table, pd.DataFrame) and type(table.to_frame()) is pd.DataFrame
+    assert type(table.round(2)) is pd.DataFrame and type(pickle.loads(pickle.dumps(table)))
+    pd.testing.assert_frame_equal(table, table.to_frame())
+    first, heads, rule, row, *_ = str(table).splitlines()
+    assert set(first) == {"="} and set(rule) == {"-"}
+    assert heads.split()[:5] == ["job", ":", "wish", "estimate", "unconstrained"]
+    value, se = table["estimate"].iloc[0], table["lower"].iloc[0]
+    assert row.split()[3] == f"{value:.4f}" and row.split()[5] == f"{se:.4f}"
+    page = table._repr_html_()
+    assert page.startswith("<table") and "unconstrained" in page
+    assert "| job : wish |" in table.summary().as_markdown()
+
+
+def test_a_table_shows_the_columns_that_a_page_has_no_room_for_below():
+    wide = Table({f"number {i}": [1.5, 2.25] for i in range(12)}, index=["first", "second"])
+    text = str(wide)
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.count("second") > 1 and all(f"number {i}" in text for i in range(12))
+    long = Table({"value": np.arange(100.0)})
+    assert "first 10 of 100 rows" in str(long) and len(str(long).splitlines()) == 16
+    with pd.option_context("display.max_rows", 200):
+        assert "Shown" not in str(long)
+    assert "Empty" in str(Table()) and "Empty" in str(Table({"a": []}))
+
+
+def test_numbers_of_a_table_have_the_digits_that_they_deserve():
+    table = Table(
+        {
+            "estimate": [0.123456, -0.5],
+            "std_error": [0.00123, np.nan],
+            "p_value": [1e-9, 0.25],
+            "nobs": pd.array([10, None], "Int64"),
+            "size": [1234.0, 5.0],
+            "deff": [1.2345, 12.5],
+            "accepted": [True, False],
+            "note": ["a\nb", None],
+        },
+        index=["a", "b"],
+    )
+    cells = table.summary().content.body
+    assert cells[0] == ["0.12346", "0.00123", "<0.001", "10", "1234", "1.23", "True", "a b"]
+    assert cells[1] == ["-0.50000", "-", "0.250", "-", "5", "12.50", "False", "-"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_summaries_fit_a_page_of_80_columns(kind):
+    for details in (False, True):
+        text = RESULTS[kind].summary(details=details).as_text()
+        assert max(map(len, text.splitlines())) <= 80, text
+
+
+def test_a_summary_that_is_wider_goes_on_below():
+    content = SummaryTable(
+        "Title",
+        [["Name:", "value", "", ""]],
+        ["a rather long head", "[0.025", "0.975]", "another long head", "one more long head"],
+        ["a label that takes a good part of a line"],
+        [["1", "2", "3", "4", "5"]],
+        [],
+    )
+    text = content.layout().as_text()
+    assert max(map(len, text.splitlines())) <= 80 and text.count("a label that") == 2
+    line = next(line for line in text.splitlines() if "[0.025" in line)
+    assert "0.975]" in line  # both ends of an interval stay together
+    assert content.layout().as_html().count("a label that") == 1
+
+
+# -- files and markup ------------------------------------------------------------------------
+
+
+def test_results_become_markdown_and_latex_with_escaped_names():
+    odd = ldp.FrequencyModel(ldp.KRR(("a_1", "50% & more"), 1.0).counts([60, 40]), name="a|b").fit()
+    markdown, latex = odd.to_markdown(), odd.to_latex(alpha=0.1)
+    assert "| a\\_1 |" in markdown and markdown.startswith("**Frequencies of a\\|b**")
+    assert r"50\% \& more" in latex and r"a\_1" in latex and "[0.05" in latex
+
+
+def test_results_become_excel_files_whose_names_are_no_formulas(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    odd = ldp.FrequencyModel(ldp.KRR(("=1+1", "@b"), 1.0).counts([60, 40])).fit()
+    odd.to_excel(tmp_path / "odd.xlsx", alpha=0.1)
+    book = openpyxl.load_workbook(tmp_path / "odd.xlsx")
+    cell = book["estimates"]["A2"]
+    assert cell.value == "=1+1" and cell.data_type == "s"
+    frame = pd.read_excel(tmp_path / "odd.xlsx", sheet_name="estimates")
+    np.testing.assert_allclose(frame["lower"], odd.conf_int(0.1)["lower"], rtol=1e-12)
+    facts = dict(book["fit"].iter_rows(min_row=2, values_only=True))
+    assert facts["nobs"] == 100 and facts["epsilon"] == 1.0
+    rng = np.random.default_rng(1)
+    matrix = ldp.associations({name: KRR.privatize(list(JOBS) * 30, rng) for name in "ab"})
+    matrix.to_excel(tmp_path / "matrix.xlsx")
+
+
+def test_without_openpyxl_the_remedy_is_named(tmp_path, monkeypatch):
+    def lacking(*_, **__):
+        raise ImportError("Missing optional dependency 'openpyxl'")
+
+    monkeypatch.setattr(pd, "ExcelWriter", lacking)
+    with pytest.raises(ldp.errors.NotAvailable, match=r"pip install 'ldpstats\[tables\]'"):
+        RESULTS["frequency"].to_excel(tmp_path / "a.xlsx")
 
 
 def test_what_was_not_computed_is_nan():
