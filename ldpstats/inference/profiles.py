@@ -148,8 +148,8 @@ class Probed:
 class Profile:
     """The profile of parameter `index` below the `top` of an objective.
 
-    `units` are as for `maximise`; parameters that are `bounded`, (p,), stay in [0, 1], and others
-    above the `lowest` value.
+    `units` are as for `maximise`; parameters that are `bounded`, (p,), stay in [0, 1]. Of another
+    the interval lies between the `lowest` value and the `highest`.
     """
 
     objective: Objective
@@ -158,6 +158,7 @@ class Profile:
     units: Array
     bounded: Mask
     lowest: float = -np.inf
+    highest: float = np.inf
 
     @cached_property
     def free(self) -> Mask:
@@ -210,7 +211,7 @@ class Profile:
 
         What was tested lies between the limits if and only if its fall is at most `drop`.
         """
-        ends = (0.0, 1.0) if self.bounded[self.index] else (self.lowest, np.inf)
+        ends = (0.0, 1.0) if self.bounded[self.index] else (self.lowest, self.highest)
         root = np.sqrt(2.0 * drop)
         return self._limit(root, -step, ends[0], tested), self._limit(root, step, ends[1], tested)
 
@@ -254,7 +255,7 @@ class Profile:
             near = abs(outer.fall - root) < _CLOSE and outer is not wall
             if abs(inner.fall - root) < _CLOSE or near:
                 break
-            if np.isinf(outer.fall):
+            if np.isinf(outer.fall) or outer.fall <= inner.fall:
                 middle = (inner.value + outer.value) / 2.0
             else:
                 share = (root - inner.fall) / (outer.fall - inner.fall)

@@ -20,8 +20,15 @@ import pandas as pd
 
 from ldpstats.arguments import Array, level, one_of, positive_integer
 from ldpstats.documents import Document
-from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotAvailable
-from ldpstats.estimators.regression import Found, Maximum, ascend, flat_direction, maximise
+from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.estimators.regression import (
+    Found,
+    Maximum,
+    Objective,
+    ascend,
+    flat_direction,
+    maximise,
+)
 from ldpstats.inference.profiles import Probed, Profile
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult, pvalue_text
@@ -38,6 +45,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _NODES = ((11, 17, 25, 41, 65, 101), (7, 11, 17, 25))  # along one or two intercepts
+_PROFILED = (41, 11)  # the least for profiles
 _MOVED = 1e-3  # standard errors that more nodes may move the estimate,
 _GAINED = 1e-2  # and what they may change the log-likelihood
 _MOST_CATEGORIES = 3
@@ -46,7 +54,8 @@ _NONE = 0.05  # a standard deviation that may be zero
 _SAME = 1e-6  # log-likelihood that it may gain then
 _TOLERANCE = 1e-5  # of the Newton decrement: the last steps are taken with more nodes
 _ONLY = [("method", "mle"), ("cov_type", "nonrobust")]  # options that are taken
-_LAST = 2
+_LAST = 2  # steps
+_LARGEST = 20.0  # standard deviation, beyond which intervals do not end
 _VARIANCES = {"logit": np.pi**2 / 3.0, "probit": 1.0, "cloglog": np.pi**2 / 6.0}  # of errors
 
 
@@ -256,6 +265,12 @@ class PrivatizedMixedLogit(PrivatizedRegression):
             if enough:
                 break
             first = np.where(self._may_move(top.theta), top.theta, 0.1)
+        if not np.isfinite(top.hessian).all():
+            raise NotIdentified(
+                "the likelihood has no maximum at finite values: too few groups or respondents, or "
+                "covariates that determine the answers: use fewer covariates, or the model without "
+                "random intercepts"
+            )
         for _ in range(_LAST if enough and found.flat is None else 0):  # without a search
             theta = top.theta + self._inverse(top) @ top.score
             top = finer._evaluated(replace(top, theta=theta))
@@ -271,7 +286,7 @@ class PrivatizedMixedLogit(PrivatizedRegression):
         """The inverse of the information, zero of what may not move."""
         free = np.ix_(*[self._may_move(top.theta)] * 2)
         back = np.zeros(top.hessian.shape)
-        back[free] = np.linalg.pinv(-top.hessian[free], 1e-10)
+        back[free] = np.linalg.pinv(np.nan_to_num(-top.hessian[free]), 1e-10)
         return back
 
     def _may_move(self, theta: Array) -> npt.NDArray[np.bool_]:
@@ -568,13 +583,11 @@ class MixedCoefficients(Coefficients):
         return super().predictions(by, *others, **options)
 
     def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
-        notes = super()._interval_notes(frame, uncut, alpha, source)
-        how = (
-            "Those of standard deviations are of profiles, one-sided"
-            if self.why_wald
-            else ("The p-value of a standard deviation is one-sided")
-        )
-        return [*notes, f"{how}: half that of the likelihood ratio, as zero is its least value."]
+        return [
+            *super()._interval_notes(frame, uncut, alpha, source),
+            "Of standard deviations: profiles of the likelihood, and half the p-value of its "
+            "ratio, as zero is the least value.",
+        ]
 
     @property
     def _title(self) -> str:
@@ -591,11 +604,11 @@ class MixedRegressionResults(MixedCoefficients, RegressionResults):
     """A fitted regression with random intercepts of groups.
 
     `params` are the coefficients (of three categories "category: name") and, last, the standard
-    deviations of the intercepts; `conf_int` has profiles of the likelihood for the latter, with
-    zero as a possible end, and their p-values are one-sided. Coefficients are those within a group;
-    `predict`, `predictions` and `get_margeff` average over the groups of the population, and
-    `typical` has the same of a group whose intercept is zero. `group_intercepts` and
-    `group_shares` have what the reports of a group say of it.
+    deviations of the intercepts. `conf_int` and `pvalues` are Wald for the former, and of the
+    likelihood for the latter, one-sided and with zero as a possible end. Coefficients are those
+    within a group; `predict`, `predictions` and `get_margeff` average over the groups of the
+    population, and `typical` has the same of a group whose intercept is zero. `group_intercepts`
+    and `group_shares` have what the reports of a group say of it.
 
     Attributes
     ----------
@@ -698,22 +711,26 @@ class MixedRegressionResults(MixedCoefficients, RegressionResults):
         size = len(self.theta)
         return [*range(size - len(self.model.sd_names), size)]
 
+    @cached_property
+    def profiled(self) -> tuple[Objective, Maximum]:
+        """The likelihood, with nodes enough for larger standard deviations too, and its maximum."""
+        model, least = self.model, _PROFILED[len(self._sds) - 1]
+        if self.n_nodes < least:
+            model = model.with_nodes(least)
+        return model.likelihood, model._evaluated(super().profiled[1])
+
     def _at_zero(self, index: int) -> tuple[Profile, Probed]:
         if index not in self._sds:
             return super()._at_zero(index)
         known = self._zeros
         if index not in known:
             top = self.profiled
-            profile = Profile(*top, index, self.model.units, self.model.bounded, lowest=0.0)
+            model = self.model
+            profile = Profile(*top, index, model.units, model.bounded, 0.0, _LARGEST)
             known[index] = profile, profile.at(0.0, [profile.line(0.0)])
         return known[index]
 
-    @cached_property
-    def why_wald(self) -> str:
-        """Why default tests and intervals of coefficients are Wald; "" where they are profiles."""
-        if len(self._sds) > 1:
-            return "profiles of several intercepts take long"
-        return super().why_wald
+    why_wald = "profiles of coefficients, conf_int(method='profile'), take longer"
 
     def conf_int(self, alpha: float = 0.05, method: str = "default") -> pd.DataFrame:
         """Confidence intervals of the coefficients, and profile intervals of standard deviations.
@@ -722,21 +739,23 @@ class MixedRegressionResults(MixedCoefficients, RegressionResults):
         ----------
         alpha : float
         method : {"default", "profile", "wald"}
-            "default" is the profile of the likelihood; of three categories, whose profiles take
-            long, Wald for coefficients.
+            "default" is Wald for coefficients, and the profile of the likelihood for standard
+            deviations.
 
         Returns
         -------
         DataFrame
             Columns "lower" and "upper". A standard deviation may be zero: at that its interval of
-            95 % holds it in 97.5 % of surveys.
+            95 % holds it in 97.5 % of surveys. Its upper end is infinite where it is beyond 20.
         """
         ends = super().conf_int(alpha, method)
-        if method == "default" and self.why_wald:
-            key = float(alpha), "sd"
-            if key not in self._limits:
-                self._limits[key] = self.profiles(t_quantile(alpha, None), self._sds)
-            ends.iloc[self._sds] = self._limits[key]
+        if method == "wald":
+            return ends
+        key = float(alpha), "sd"
+        if key not in self._limits:
+            limits = self.profiles(t_quantile(alpha, None), self._sds)
+            self._limits[key] = np.where(limits < _LARGEST, limits, np.inf)
+        ends.iloc[self._sds] = self._limits[key]
         return ends
 
     @cached_property
