@@ -338,7 +338,9 @@ class GroupedAverages(Averages):
         found = _scaled(natural, comparison).times(R)
         if draws is not None:
             draws = _SCALES[comparison][0](draws) @ R.T
-        texts = [", ".join(map(str, g)) if isinstance(g, tuple) else str(g) for g in self.groups]
+        texts = list(map(str, self.groups))
+        if len(self.names) > 1:
+            texts = [f"({', '.join(map(str, group))})" for group in self.groups]
         sign = _SIGNS[comparison]
         labels = [f"{texts[b]} {sign} {texts[a]}" for b, a in pairs]
         how = self.kind, comparison, self.alpha, self.law, found, draws

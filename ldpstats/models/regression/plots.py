@@ -311,7 +311,10 @@ def plot_effects(
     if points > _MOST_POINTS:
         raise InvalidArgument("points", points, f"must be at most {_MOST_POINTS}")
     rows, law, by = question.rows, question.rows.law, ", ".join(question.names)
-    groups = [", ".join(map(str, one)) for one in question.labels]
+    groups = []
+    for label in question.labels:
+        each = zip(question.names, label, strict=True)
+        groups.append(", ".join(f"{one} = {value}" for one, value in each))
     names = rows.covariates[:_MOST_PANELS] if name is None else [rows.known("name", name)]
     if not names:
         raise InvalidArgument("name", None, "the model has no covariate to draw")

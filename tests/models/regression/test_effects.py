@@ -468,9 +468,9 @@ def test_curves_of_groups():
     ).frame
     for line, city in zip(ax.lines, "abc", strict=True):
         np.testing.assert_allclose(line.get_ydata(), frame.loc[city]["mean"])
-        assert line.get_label() == city
+        assert line.get_label() == f"city = {city}"
     panels = fitted("multinomial").plot_effects("age", by=np.arange(N) % 2, points=3)
-    assert [ax.get_title() for ax in panels] == ["0", "1"]
+    assert [ax.get_title() for ax in panels] == ["group = 0", "group = 1"]
     for how in (
         {"by": "city"},
         {"by": "kids", "name": "kids"},
