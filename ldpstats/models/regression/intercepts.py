@@ -104,6 +104,9 @@ class PrivatizedMixedLogit(PrivatizedRegression):
     ``PrivatizedLogit(...).fit(cov_type="cluster")`` has a covariance by group without a model of
     groups.
 
+    Intervals of coefficients of whole groups are too short where groups are few: with 60 groups
+    those of 95 % held the truth in 93 to 95 % of simulated surveys.
+
     Examples
     --------
     >>> import numpy as np, pandas as pd, ldpstats as ldp
