@@ -18,12 +18,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 def replications():
     """Replications that a slow simulation runs, given how many its full size has.
 
-    ``LDPSTATS_SLOW_SHARE`` (default 1) scales them; `least`, 500 if not given, are always kept,
+    ``LDPSTATS_SLOW_SHARE`` (default 1) scales them; `least`, 300 if not given, are always kept,
     for fewer say too little. Where each costs much, `least` is what finds the defects that its
     control shows. Bands must be computed from the returned number.
     """
     share = _share()
-    return lambda full, least=500: min(full, max(least, round(share * full)))
+    return lambda full, least=300: min(full, max(least, round(share * full)))
 
 
 @pytest.fixture(scope="session")

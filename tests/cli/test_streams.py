@@ -153,7 +153,7 @@ def run(at):
 
 first = next(line for *_, line in main.__code__.co_lines() if line != main.__code__.co_firstlineno)
 total, _ = run(0)
-moments = [*range(1, 150, 2), *range(150, total - 100, 50), *range(total - 100, total + 1, 2)]
+moments = [*range(1, 150, 3), *range(150, total - 100, 100), *range(total - 100, total + 1, 3)]
 print(total, {run(at)[1] for at in moments})
 """
 

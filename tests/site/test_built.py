@@ -1,5 +1,6 @@
 """The site as it was built last, in `build`: its links, and what it has."""
 
+import os
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -42,16 +43,18 @@ def read():
 
 def missing(read: dict[Path, Links]) -> Iterator[str]:
     """Links to files or anchors that are not there."""
+    files = {str(path) for path in SITE.rglob("*") if path.is_file()}
+    pages = {str(page): found for page, found in read.items()}
     for page, found in read.items():
         for link in found.links + found.loaded:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
                 continue
-            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
-            if not target.is_file():
+            path = os.path.normpath(page.parent / unquote(parts.path)) if parts.path else str(page)
+            if path not in files:
                 yield f"{page.relative_to(SITE)}: {link}"
-            elif parts.fragment and target in read:
-                if unquote(parts.fragment) not in read[target].anchors:
+            elif parts.fragment and path in pages:
+                if unquote(parts.fragment) not in pages[path].anchors:
                     yield f"{page.relative_to(SITE)}: {link}"
 
 

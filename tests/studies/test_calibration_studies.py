@@ -43,7 +43,7 @@ def test_the_model_has_the_intervals_of_the_study(setting):
 
 @pytest.mark.slow
 def test_surveys_again_agree_with_the_stored_coverage():
-    unknown_devices.check()
+    unknown_devices.check(R=200)
 
 
 # -- unknown regressions ---------------------------------------------------------------------------

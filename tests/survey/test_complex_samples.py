@@ -38,7 +38,7 @@ def test_a_survey_says_what_the_arrays_say(people, design, kind):
     "design, kind, epsilon", [("one stage", "k-RR", 2.0), ("two stages", "RAPPOR", 3.0)]
 )
 def test_intervals_cover(people, replications, design, kind, epsilon):
-    R, asked = replications(2000), question(kind, epsilon)
+    R, asked = replications(2000, least=500), question(kind, epsilon)
     said = simulate(DESIGNS[design](people), asked, R, [2])
     held = coverage(said, people, asked)
     controls = {name: held.pop(name) for name in list(held) if "naive" in name or name[0] == "u"}

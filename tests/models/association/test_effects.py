@@ -195,7 +195,7 @@ def test_a_rare_cell_has_a_skewed_interval(epsilon, k, p):
 @pytest.mark.parametrize(("epsilon", "k", "p"), RARE[::2])
 def test_rare_cells_are_covered(epsilon, k, p, replications):
     """At least .93 in the rare cell, .94 to .965 in the others; Wald intervals fall short in it."""
-    R = replications(2000)
+    R = replications(2000, least=500)
     krr = ldp.KRR(k, epsilon)
     held, wald, _ = simulated((krr, krr), rare(k, p), 1000, R, int(10 * epsilon) + k)
     se = np.sqrt(0.05 * 0.95 / R)

@@ -187,7 +187,7 @@ KRR, BITS = ldp.KRR(YES, epsilon=1.5), ldp.KRAPPOR(YES, epsilon=1.5)
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_intervals_cover_and_tests_keep_their_size(survey, mechanism, seed, replications):
-    R = replications(1000, least=120)
+    R = replications(1000, least=80)
     rng = np.random.default_rng(seed)
     said = repeat(R, lambda _: survey(mechanism, rng))
     assert near(coverage(said["ends"], said["truth"][0]), 0.95, R)

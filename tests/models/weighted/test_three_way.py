@@ -265,7 +265,7 @@ def simulated(design: str, R: int, naive: bool = False, null: bool = False) -> d
 @pytest.mark.slow
 @pytest.mark.parametrize("design", DESIGNS)
 def test_intervals_cover_and_tests_keep_their_size(design: str, replications: Any) -> None:
-    R = replications(500, 150)
+    R = replications(500, 100)
     found, error = simulated(design, R), 3.0 * np.sqrt(0.05 * 0.95 / R)
     for name in ("cells", "margin", "effects"):
         mean = found[name].mean()
