@@ -57,7 +57,7 @@ def test_fit_prints_what_the_survey_says(capsys):
     document = json.loads(printed(capsys, "fit", "table.csv", *JOB, *STAGES, *chosen))
     assert document == json.loads(domains.to_json())
     pd.testing.assert_frame_equal(
-        pd.read_csv("jobs.csv"), domains.to_frame(), check_dtype=False, rtol=1e-12
+        domains.to_frame(), pd.read_csv("jobs.csv"), check_dtype=False, rtol=1e-12
     )
 
 

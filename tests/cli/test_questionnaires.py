@@ -73,7 +73,7 @@ def test_fit_writes_the_table_of_estimates(capsys):
     assert out == f"{survey().frequencies('job').summary()}\n"
     frame = pd.read_csv("estimates.csv")
     expected = survey().frequencies("job").to_frame()
-    pd.testing.assert_frame_equal(frame, expected, check_dtype=False)
+    pd.testing.assert_frame_equal(expected, frame, check_dtype=False)
     assert main(["fit", "table.csv", *JOB, "--csv", "estimates.csv"]) == 2
     assert "exists" in capsys.readouterr().err
     assert main(["fit", "table.csv", *JOB, "--csv", "estimates.csv", "--force"]) == 0
