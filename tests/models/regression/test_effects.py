@@ -517,7 +517,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("ask", "how", "words"), BAD, ids=str)
+@pytest.mark.parametrize(("ask", "how", "words"), BAD, ids=range(len(BAD)))
 def test_bad_input(ask, how, words):
     with pytest.raises(InvalidArgument, match=words):
         getattr(fitted("logit"), ask)(**how)
