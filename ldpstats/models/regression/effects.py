@@ -9,7 +9,7 @@ delta method. Marginal effects are those of statsmodels, of single columns.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -196,7 +196,7 @@ class GroupedAverages(Averages):
     after one another, in each the terms, and in each of these the categories.
     """
 
-    groups: list[Any]
+    groups: list[Any] = field(metadata={"read": lambda groups: list(map(_as_label, groups))})
     names: tuple[str, ...]  # what the groups are of
     terms: tuple[str, ...]
     kind: str  # "within" groups, "adjusted" to values, or of "rows"
@@ -520,6 +520,11 @@ class Effects(GroupedAverages):
         if self.law.questions:
             note += " Averages over private predictors use their estimated law."
         return [note]
+
+
+def _as_label(group: Any) -> Any:
+    """The label of a group in a document: of several covariates a tuple."""
+    return tuple(group) if isinstance(group, list) else group
 
 
 # the scale on which two means are compared, its derivative, what is shown and its derivative

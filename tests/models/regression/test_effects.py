@@ -332,6 +332,11 @@ def test_grids_are_averages_of_predictions():
         mean = ((law / law.sum(axis=1, keepdims=True)) * np.array(each).T).sum(axis=1).mean()
         assert found.frame["mean"][kids, age, city] == pytest.approx(mean)
     pair = found.contrasts((0.0, -1.0, "c"), "odds_ratio")
+    read = type(found).from_json(found.to_json())
+    assert read.groups == found.groups
+    pd.testing.assert_frame_equal(
+        read.contrasts(found.groups[0]).frame, found.differences(found.groups[0])
+    )
     assert len(pair.frame) == 15 and pair.frame.columns[0] == "odds_ratio"
 
 
@@ -469,6 +474,10 @@ def test_curves_of_groups():
     for line, city in zip(ax.lines, "abc", strict=True):
         np.testing.assert_allclose(line.get_ydata(), frame.loc[city]["mean"])
         assert line.get_label() == f"city = {city}"
+    t, plain = table(), fitted("logit")
+    line = plain.plot_effects("age", by="city", at="mean", points=3).lines[1]  # city b
+    new = {"age": line.get_xdata(), "city": "b", "kids": t["kids"][t["city"] == "b"].mean()}
+    np.testing.assert_allclose(line.get_ydata(), plain.predict(pd.DataFrame(new)))
     panels = fitted("multinomial").plot_effects("age", by=np.arange(N) % 2, points=3)
     assert [ax.get_title() for ax in panels] == ["group = 0", "group = 1"]
     for how in (
