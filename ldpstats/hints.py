@@ -138,10 +138,7 @@ HINTS: Mapping[str, Mapping[str, str]] = {
         "AIC": "results.aic",
         "BIC": "results.bic",
         "summary2": "results.summary()",
-        "to_latex": "results.summary().as_latex(), or results.to_frame().to_latex()",
         "to_html": "results.summary().as_html()",
-        "to_markdown": "results.to_frame().to_markdown()",
-        "to_excel": "results.to_frame().to_excel(path)",
         **dict.fromkeys(("save", "to_pickle"), "results.to_json() is text that from_json reads"),
         **dict.fromkeys(("hist", "bar", "plot_bar"), "results.plot()"),
         "table": "estimates are results.params; the joint table of two questions is "
