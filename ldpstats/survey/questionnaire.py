@@ -29,7 +29,7 @@ from ldpstats.clients.device import (
     secretive,
 )
 from ldpstats.clients.portable import ldpstats_client as portable
-from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory
+from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable, UnknownCategory
 from ldpstats.io.dictionary import of_fields, starts_in
 from ldpstats.io.reports import ALREADY, is_of_reports
 from ldpstats.io.specifications import (
@@ -584,6 +584,8 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
             For a table that lacks a question, whose index has the name of a private question, and
             an answer that cannot be: the error names question and row, and does not show the
             answer.
+        NotAvailable
+            With ``keep=True``: a table has no devices that could keep their responses.
 
         Examples
         --------
@@ -840,6 +842,12 @@ def privatized(
     known: Mapping[str, Any] | None = None,
 ) -> Any:
     """A frame of the same kind, with reports in place of the answers to private questions."""
+    if sheet.keep:
+        raise NotAvailable(
+            "a table has no devices, which keep their responses to the next wave as keep=True "
+            "says: answer with client() of each device; simulate all waves of a question by "
+            "mechanism.joint_law(waves).privatize(paths), and one wave without keep=True"
+        )
     table = Table.of(frame, "frame", secret=True)
     found = [column for column in marks(sheet) if column in table.columns]
     private = [name for name in sheet.private if name in table.columns]

@@ -7,7 +7,7 @@ computed from the questionnaire. The same sections are written as text and as HT
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, isfinite
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from ldpstats.arguments import html_text
+from ldpstats.errors import LDPError
 from ldpstats.io.storage import FilePath, replacing
 from ldpstats.labels import preview
 from ldpstats.mechanisms.custom import Enumerated
@@ -27,6 +28,7 @@ RARE = 0.01  # what was believed of a rare answer before
 WAVES = 2, 5, 10
 _WIDTH = 80
 _MOST = 100  # answers whose matrix is looked at
+_FEW = 12  # answers whose histories over two waves are compared
 _LONGEST = 24  # characters of a cell
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}"
@@ -186,9 +188,10 @@ def _asked(sheet: Any) -> Section:
 
 def _sent(sheet: Any, private: Sequence[Question]) -> Section:
     words = (
-        "Answers to protected questions stay with the respondent. Her device (or she herself, with "
-        "a die or cards) replaces each by a report that is drawn at random, with probabilities "
-        "that depend on the answer and that everybody may know. What is sent is:"
+        "Answers to protected questions stay with the respondent. Her device"
+        f"{'' if sheet.link else ' (or she herself, with a die or cards)'} replaces each by a "
+        "report that is drawn at random, with probabilities that depend on the answer and that "
+        "everybody may know. What is sent is:"
     )
     if not private:
         words = "No question is protected. What is sent is:"
@@ -212,8 +215,9 @@ def _report(question: Question) -> str:
             share = " to ".join(_percent(one) for one in true[[0, -1][: true.size]])
             return f"one of the answers, the true one with a probability of {share}"
         return "one of the answers, the true one by chance"
-    if getattr(made_by, "n_bits", 0):
-        return f"{made_by.n_bits} bits, of which each is random"
+    if bits := getattr(made_by, "n_bits", 0):
+        cohort = "a cohort, drawn by the device, and " if getattr(made_by, "n_cohorts", 0) else ""
+        return f"{cohort}{bits} bits, of which each is random"
     return "a code that is drawn by chance"
 
 
@@ -268,11 +272,13 @@ def _concluded(sheet: Any, found: dict[str, list[float]]) -> Section:
     partly = [one.name for one in sheet.entries if one.private and one.sensitive is not None]
     if partly:
         words += f" Of {_names(partly)} this holds for the protected answers alone."
+    if kept := [one.name for one in sheet.entries if isinstance(one, KeptQuestion)]:
+        words += f" The figures of {_names(kept)} are of any number of sheets with the same answer."
     return Section("What anyone can conclude", words, (), tuple(rows))
 
 
 def _over_waves(sheet: Any, private: Sequence[Question], found: dict[str, list[float]]) -> Section:
-    kept = [one.name for one in private if isinstance(one, KeptQuestion)]
+    kept = {one.name: one.made_by for one in private if isinstance(one, KeptQuestion)}
     words = (
         "Sheets carry nothing that joins them. If a respondent fills in several, and it is known "
         "by other means that they are hers, they count together all the same."
@@ -282,22 +288,35 @@ def _over_waves(sheet: Any, private: Sequence[Question], found: dict[str, list[f
     words += " Every sheet spends epsilon again."
     if kept:
         words += f" But the device keeps its response to an answer of {_names(kept)} and reports "
-        words += "that again with new noise, so further reports of the same answer tell no more; "
-        words += "that an answer changed may show."
+        words += "that again with new noise, so that all reports of one answer, however many, tell "
+        words += "no more than the response would. If answers change, more is told, and that they "
+        words += f"did may show{_changing(sheet, kept, found)}."
     words += " If all answers were equally likely before and hers stays the same, it can be "
     words += "believed at most after so many sheets:"
     shown = [name for name, (_, _, before, *_) in found.items() if before == before][:4]
     rows = [("sheets", "epsilon", *(one_line(name, 16) for name in shown))]
-    lasting = sum(found[name][0] for name in kept)
     fresh = largest([row[0] for name, row in found.items() if name not in kept], sheet.ask)
     for T in (1, *WAVES):
-        cells = [f"{min(T * sheet.epsilon, T * fresh + lasting):.4g}"]
+        lasting = {name: min(T * one.epsilon, found[name][0]) for name, one in kept.items()}
+        cells = [f"{min(T * sheet.epsilon, T * fresh + sum(lasting.values())):.4g}"]
         for name in shown:
             epsilon, _, before, *_ = found[name]
-            spent = min(epsilon * (1 if name in kept else T), 700.0)
+            spent = min(lasting.get(name, T * epsilon), 700.0)
             cells.append(_percent(1.0 / (1.0 + (1.0 / before - 1.0) * exp(-spent))))
         rows.append((str(T), *cells))
     return Section("Over several sheets", words, (), tuple(rows))
+
+
+def _changing(sheet: Any, kept: Mapping[str, Any], found: dict[str, list[float]]) -> str:
+    """What two sheets spend, whatever the answers; "" where that is not known."""
+    each = [2.0 * row[0] for name, row in found.items() if name not in kept]
+    try:
+        each += [one.joint_epsilon(2) for one in kept.values() if len(one.labels()) <= _FEW]
+    except (LDPError, TypeError):  # an open alphabet, or too many answers
+        return ""
+    if len(each) < len(found):
+        return ""
+    return f": two sheets together then have an epsilon of {largest(each, sheet.ask):.4g}"
 
 
 def _not_protected(sheet: Any, private: Sequence[Question]) -> Section:
@@ -324,9 +343,15 @@ def _not_protected(sheet: Any, private: Sequence[Question]) -> Section:
         points.append(f"{words}{_names(unrefused)}.")
     if any(isinstance(one, KeptQuestion) for one in private):
         points.append("Whether an answer changed between waves, where devices keep responses.")
+        points.append(
+            "Answers whose responses are kept, from whoever takes the secret of a device (or a "
+            "backup of it) and has its reports: the secret makes the responses again, which mostly "
+            "show the answer. Who loses it is given new responses, and spends epsilon anew."
+        )
     if sheet.link:
         points.append(
-            "Which sheets of several waves are of one person, and in which she took part."
+            "Which sheets of several waves are of one person, and in which she took part; and that "
+            "they are hers, from whoever takes the secret of her device."
         )
     points += [
         "That somebody took part, when, and from which network address: whoever runs the server "
