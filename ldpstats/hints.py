@@ -122,6 +122,11 @@ HINTS: Mapping[str, Mapping[str, str]] = {
         "power": _PLAN,
     },
     "Facts": {  # what results are
+        **dict.fromkeys(
+            ("turnover", "transitions"),
+            "of persons they are survey.change(later, question, id=); of Survey.paths they need "
+            "weights=, of ones if all respondents count the same",
+        ),
         **dict.fromkeys(("tidy", "estimates", "estimate", "to_csv", "to_string"), _FRAME),
         **dict.fromkeys(("loc", "iloc", "round", "to_pandas", "pivot", "unstack"), _FRAME),
         **dict.fromkeys(("coef", "coef_", "proportions"), "estimates are results.params"),

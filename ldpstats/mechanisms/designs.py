@@ -165,9 +165,9 @@ class ByColumn(Enumerated):
         UnknownCategory, InvalidArgument
             For a value, or values that go together, of which there is no design.
         """
-        codes = np.array(
-            [matched(c, columns[c], own) for c, own in zip(self.columns, self._levels, strict=True)]
-        )
+        how = "add a design of it to by_column, or select the rows with where="
+        levels = zip(self.columns, self._levels, strict=True)
+        codes = np.array([matched(c, columns[c], own, other=how) for c, own in levels])
         known = {
             tuple(own.get_loc(v) for own, v in zip(self._levels, values, strict=True)): name
             for (values, _), name in zip(self.designs, self.cohort_names, strict=True)

@@ -255,7 +255,7 @@ def recommend(
     table = table.drop(columns=["kind", "made"])
     less = _less(goal, labels, float(epsilon), lambda made: loss(made, law), best["loss"])
     chosen = best["made"], second["made"], small, best["kind"].why
-    return MechanismChoice(*chosen, table, shares, less)
+    return MechanismChoice(*chosen, Table(table), shares, Table(less))
 
 
 def _less(

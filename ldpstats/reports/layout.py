@@ -444,11 +444,13 @@ def label_codes(
     where, value = places[0], known[codes[i]]
     if alone.any():
         where, value = places[1], None
-        remedy = "is missing, but there is a report: say which device made it, or leave it out"
+        remedy = (
+            "is missing, but there is a report: say which device or design made it, or leave it out"
+        )
     else:
         part = parts[groups[i]]
         said = ", ".join(map(repr, part.mechanism.outputs[part.places >= 0].tolist()[:8]))
-        remedy = f"is no report of the cohort {part.name!r}, which says {said}"
+        remedy = f"is no report of the cohort or design {part.name!r}, which says {said}"
     raise InvalidArgument(f"{where}, row {(done or 0) + i + 1}", value, remedy)
 
 

@@ -649,9 +649,8 @@ def with_series(
             remedy += "pandas.Series(values, index=table.index)"
             raise InvalidArgument(argument, f"Series {name!r} of {len(given)} rows", remedy)
         given = given.reindex(index)
-    if name in rows.columns and not rows.frame[name].equals(given.rename(name)):
-        remedy = "is the name of another column of the table: rename the Series"
-        raise InvalidArgument(argument, name, remedy)
+    while name in rows.columns and not rows.frame[name].equals(given.rename(name)):
+        name += "_"  # pandas keeps the name of what a Series was computed from
     return replace(rows, frame=rows.frame.assign(**{name: given})), name
 
 

@@ -296,9 +296,16 @@ def _over_waves(sheet: Any, private: Sequence[Question], found: dict[str, list[f
     shown = [name for name, (_, _, before, *_) in found.items() if before == before][:4]
     rows = [("sheets", "epsilon", *(one_line(name, 16) for name in shown))]
     fresh = largest([row[0] for name, row in found.items() if name not in kept], sheet.ask)
+    single = largest(
+        [
+            min(kept[name].epsilon, row[0]) if name in kept else row[0]
+            for name, row in found.items()
+        ],
+        sheet.ask,
+    )
     for T in (1, *WAVES):
         lasting = {name: min(T * one.epsilon, found[name][0]) for name, one in kept.items()}
-        cells = [f"{min(T * sheet.epsilon, T * fresh + sum(lasting.values())):.4g}"]
+        cells = [f"{min(T * single, T * fresh + sum(lasting.values())):.4g}"]
         for name in shown:
             epsilon, _, before, *_ = found[name]
             spent = min(lasting.get(name, T * epsilon), 700.0)

@@ -210,7 +210,7 @@ def test_what_is_refused_and_how(table):
 
     refused(InvalidArgument, "by_column of 'used'='design': no such column", ASKED, table[["used"]])
     refused(UnknownCategory, "design, row 1='x'", ASKED, table.assign(design="x"))
-    refused(InvalidArgument, "say which device made it", ASKED, table.assign(design=None))
+    refused(InvalidArgument, "say which device or design made it", ASKED, table.assign(design=None))
     pairs = {("direct", "n"): DESIGNS["direct"], ("cards", "s"): DESIGNS["cards"]}
     both = ldp.by_column(["design", "region"], pairs)
     some = table[table.design != "crosswise"]

@@ -133,7 +133,9 @@ def test_a_group_says_what_its_own_device_can():
     frame = pd.DataFrame({"q": ["red", "yes", "black"], "q_cohort": ["A", "B", "A"]})
     reports = ldp.Survey(frame, {"q": mixed}).reports("q")
     assert mixed.outputs[reports.y].tolist() == ["A:red", "B:yes", "A:black"]
-    with pytest.raises(InvalidArgument, match="row 2='yes': is no report of the cohort 'A'"):
+    with pytest.raises(
+        InvalidArgument, match="row 2='yes': is no report of the cohort or design 'A'"
+    ):
         ldp.Survey(frame.assign(q_cohort="A"), {"q": mixed}).reports("q")
 
 

@@ -3,6 +3,7 @@
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 from grid import MECHANISMS
 
@@ -45,12 +46,13 @@ def test_what_several_sheets_tell_is_bounded():
     sheet = ldp.Questionnaire({"late": KEPT, "ill": fresh}, wave="1", link=True, keep=True)
     (over,) = [one for one in sheet.statement().sections if one.heading == "Over several sheets"]
     for T, total, late, ill in (row for row in over.rows[1:]):
-        assert float(total) == pytest.approx(2.0 + int(T) * 1.0)
+        spent = min(int(T) * KEPT.epsilon, 2.0)
+        assert float(total) == pytest.approx(spent + int(T) * 1.0, rel=1e-3)
         repeated = ldp.repeated(*[fresh] * int(T)) if int(T) < 10 else None
         if repeated is not None:
             most = ldp.privacy.posterior(repeated, [0.5, 0.5]).to_numpy().max()
             assert ill in (f"{100 * most:.3g}%", ">99.9%")
-        assert late == f"{100 * bound(0.5, 2.0):.3g}%"
+        assert late == f"{100 * bound(0.5, spent):.3g}%"
         if 1 < int(T) < 5:  # of reports of one answer, at most
             law = (
                 KEPT.joint_law(int(T))
@@ -64,7 +66,22 @@ def test_with_ask_the_sheets_cost_the_largest():
     asked = {"a": ldp.Warner(epsilon=1.0), "b": ldp.Warner(epsilon=0.5), "late": KEPT}
     sheet = ldp.Questionnaire(asked, ask=2, wave="1", link=True, keep=True)
     (over,) = [one for one in sheet.statement().sections if one.heading == "Over several sheets"]
-    assert [float(row[1]) for row in over.rows[1:]] == [3.0, 5.0, 9.5, 17.0]
+    one = KEPT.epsilon + 1.0
+    spent = [float(row[1]) for row in over.rows[1:]]
+    assert spent == pytest.approx([one, 2.0 * one, 9.5, 17.0], rel=1e-3)
+
+
+def test_what_changing_answers_tell_is_the_joint_epsilon_of_two_waves():
+    rappor = ldp.RAPPOR(6, 1, 2, f=0.2, p=0.15, q=0.85, alphabet=("a", "b", "c"))
+    job = ldp.KRR(4, 2.5)
+    asked = {"job": job, "smokes": rappor, "late": KEPT}
+    sheet = ldp.Questionnaire(asked, wave="1", link=True, keep=True)
+    (over,) = [one for one in sheet.statement().sections if one.heading == "Over several sheets"]
+    total = 2.0 * job.epsilon + rappor.joint_epsilon(2) + KEPT.joint_epsilon(2)
+    assert f"two sheets together then have an epsilon of {total:.4g}" in over.words
+    answers = {"job": [0], "smokes": "a", "late": "no"}
+    with pytest.raises(ldp.NotAvailable, match="joint_law"):
+        sheet.privatize(pd.DataFrame(answers), np.random.default_rng(1))
 
 
 class Tags(HTMLParser):

@@ -202,8 +202,8 @@ class Laws(Fit):
         if law is None or len(law.parts) != 1 or law.parts[0].weights.ndim != 2:
             raise NotAvailable(
                 "anytime=True needs what each report counts for, known beforehand: not of hashed "
-                "candidates, nor of several mechanisms or cohorts together; take the reports of "
-                "one mechanism alone"
+                "candidates, nor of several mechanisms or cohorts together: take the reports of "
+                "one mechanism alone, without cohorts"
             )
         scores = law.parts[0].weights[~counted]
         scale = 1.0 / np.ptp(scores, axis=1)

@@ -630,6 +630,8 @@ class Coefficients(Stored, WaldResults):
             ("Missing, left out:", f"{data.n_missing:,}"),
             (epsilon, data.epsilon),
         ]
+        if data.facts is not None:
+            right.append(("Sum of weights:", f"{data.facts.weight_sum:,.6g}"))
         return self._title, left, right
 
     def _computed(self) -> tuple[list[Pair], list[Pair]]:

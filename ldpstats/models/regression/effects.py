@@ -235,7 +235,9 @@ class GroupedAverages(Averages):
         """The labels without what is the same in all rows, groups with what they are of."""
         index = self.index
         if isinstance(index, pd.MultiIndex):
-            same = [i for i, codes in enumerate(index.codes) if not np.ptp(codes)]
+            # not what is compared: the sign of a difference is in it
+            first = int(bool(self.names) and self.measure in _SIGNS)
+            same = [i for i, codes in enumerate(index.codes) if i >= first and not np.ptp(codes)]
             index = index.droplevel(same if len(same) < index.nlevels else same[1:])
         if not isinstance(index, pd.MultiIndex):
             return index
@@ -859,8 +861,10 @@ _STEPS = "must be how far the number moves, such as 10, or two values, such as [
 
 def _variables(rows: Rows, variables: Any) -> dict[str, Any]:
     """The variables whose effects are asked for, and what is asked of each; all by default."""
-    if variables is None:
+    if variables is None and rows.covariates:
         return dict.fromkeys(rows.covariates)
+    if variables is None:
+        raise InvalidArgument("variables", None, "the model has no covariate")
     asked: Any = variables
     if not isinstance(variables, Mapping):
         remedy = 'must be the name of a covariate, a list of names, or values, as in {"age": 10}'

@@ -499,10 +499,21 @@ class Rows:
             if len(self.law.table) and np.ptp(seen):
                 up = np.where((x <= seen.max()) & (x + up > seen.max()), 0.0, up)
                 down = np.where((x >= seen.min()) & (x - down < seen.min()), 0.0, down)
-        above, below = (self.at(values, (name, way)) for way in (up, -down))
-        per = (x if elastic else 1.0) / (up + down)
-        pairs = zip(above.designs, below.designs, strict=True)
-        return points, [(one.X - other.X) * per[:, None] for one, other in pairs]
+
+        def change(share: float) -> list[Array]:
+            above, below = (self.at(values, (name, share * way)) for way in (up, -down))
+            per = (x if elastic else 1.0) / (share * (up + down))
+            pairs = zip(above.designs, below.designs, strict=True)
+            return [(one.X - other.X) * per[:, None] for one, other in pairs]
+
+        along, closer = change(1.0), change(0.5)
+        most = max(np.abs(one).max(initial=0.0) for one in along)
+        gap = max(np.abs(a - b).max(initial=0.0) for a, b in zip(along, closer, strict=True))
+        if gap > 0.1 * most or (most == 0.0 and points.n):
+            remedy = "moves in steps in the formula, which have no slope: use "
+            remedy += f"comparisons({{{name!r}: [VALUE, VALUE]}})"
+            raise InvalidArgument("variables", name, remedy)
+        return points, along
 
 
 def _column(own: pd.Series[Any], value: Any) -> pd.Series[Any]:

@@ -291,6 +291,8 @@ def terms_of(argument: str, engine: str, right: str, text: str) -> tuple[Terms, 
                     quoted = lookup and not factor.expr.isidentifier()
                     codes[-1].append(f"`{factor.expr}`" if quoted else str(factor.expr))
         factors = [tuple(map(_factor, term)) for term in codes]
+    except InvalidArgument:
+        raise
     except Exception as error:  # the engines have many kinds
         raise refusal(argument, text, engine, error) from None
     return tuple(term for term in factors if term), any(not term for term in factors)
@@ -300,6 +302,10 @@ def _factor(code: str) -> Factor:
     """A factor with its names: of values, in backquotes and ``Q("...")`` too, and of functions."""
     values = set(re.findall("`([^`]*)`", code))
     tree = ast.parse(re.sub("`[^`]*`", "None", code).strip(), mode="eval")
+    if isinstance(tree.body, ast.BinOp) and isinstance(tree.body.op, ast.BitXor):
+        remedy = "is the bitwise exclusive or of Python: a square is I(age ** 2), and all pairs of "
+        remedy += "covariates are (a + b) ** 2"
+        raise InvalidArgument("formula", code, remedy)
     functions: set[str] = set()
     for node in ast.walk(tree):
         head = node.func if isinstance(node, ast.Call) else getattr(node, "value", None)

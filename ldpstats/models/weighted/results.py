@@ -249,7 +249,7 @@ class WeightedResults(ByGroup, DesignResults):
         >>> results.turnover().round(3).to_dict()
         {'estimate': 0.333, 'se': 0.052, 'lower': 0.229, 'upper': 0.437}
         >>> results.transitions().loc["no", "estimate"].round(3).to_dict()
-        {'no': 0.5, 'yes': 0.5}
+        {'no': 0.6, 'yes': 0.4}
         """
         paths = self._paths()
         moved = (paths != paths[:, :1]).any(axis=1).astype(float)
@@ -447,6 +447,8 @@ class WeightedResults(ByGroup, DesignResults):
         V, y = np.square(self.linear.every_bse()).reshape(-1, k)[known, place], estimates[known]
         simple = one @ np.array([np.ones(y.size), y, y**2 - V])  # unbiased, as y^2 - V is of p^2
         deff = (df @ (n[known] * V)) / (df @ simple)
+        # units inside areas vary about their area, not about the whole as the design takes them
+        deff *= max(1.0, self.sample.df / df.sum())
         return estimates, deff * one / n[:, None], n, persons
 
     # -- tests -------------------------------------------------------------------------------
