@@ -769,7 +769,8 @@ class Survey(Hinted):
         Warns
         -----
         LDPWarning
-            If a column of whole numbers makes more than 20 groups, as ages do.
+            If a column of whole numbers makes more than 20 groups, as ages do, and for waves of a
+            questionnaire with ``link=True``, which may be of the same persons.
 
         Examples
         --------
@@ -791,6 +792,14 @@ class Survey(Hinted):
             return weighted.fit(method, how.get("constraints"))
         sums = sums_suffice(self._made_by(name), candidates, method, how.get("constraints"))
         model = self._model(name, None if by is None else columns, sums, candidates, incomplete)
+        if self.questionnaire.link and "wave" in columns:
+            warnings.warn(
+                "by='wave': a person may be in several waves of linked sheets, and groups are "
+                "taken as independent: compare them by change() or trend(), or with weights= of "
+                "ones and clusters='token'",
+                LDPWarning,
+                stacklevel=2,
+            )
         labels = model.labels if isinstance(model, GroupedModel) else ()
         each = [label if isinstance(label, tuple) else (label,) for label in labels]
         for column, *values in zip(columns, *each, strict=True):

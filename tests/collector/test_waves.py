@@ -79,7 +79,8 @@ def test_waves_are_one_table_with_the_public_columns_wave_and_token(panel):
     folder, _ = panel
     both = ldp.Survey([folder / "may", folder / "june"])
     assert repr(both) == "Survey(80 rows; private: job, late; public: wave, token)"
-    by_wave = both.frequencies("job", by="wave")
+    with pytest.warns(ldp.LDPWarning, match="taken as independent"):
+        by_wave = both.frequencies("job", by="wave")
     assert list(by_wave.groups) == ["2026-05", "2026-06"]
     assert len(both.where("wave == '2026-06'")) == 40
     may, june = ldp.Survey(folder / "may"), ldp.Survey(folder / "june", MAY)  # or any wave of it
