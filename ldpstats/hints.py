@@ -80,6 +80,9 @@ HINTS: Mapping[str, Mapping[str, str]] = {
         "sample_size": _PLAN,
         "from_csv": _READ,
         "read_csv": _READ,
+        "frequencies": "ldpstats.Survey(table, {question: mechanism}).frequencies(question)",
+        "regression_table": "results have to_markdown(), to_latex(), to_excel() and to_maketables()",
+        **dict.fromkeys(("confint", "coef", "vcov", "summary"), "it is a method of results"),
         "read_stata": _READ,
         "read_spss": _READ,
     },
@@ -116,7 +119,13 @@ HINTS: Mapping[str, Mapping[str, str]] = {
         "degf": "degrees of freedom of the design are survey.frequencies(question).df",
         "shape": "len(survey) and survey.columns",
         "info": "print(survey)",
-        "head": "a survey keeps its table to itself: look at the one that you passed",
+        **dict.fromkeys(
+            ("head", "sample", "drop", "assign"),
+            "a survey keeps its table to itself: change the one that you pass",
+        ),
+        "small_areas": "survey.frequencies(question, by='region').small_areas(formula, data)",
+        "ratio": "shares of answers given another are survey.association(first, second)"
+        ".conditional(first)",
         "to_csv": "a survey keeps its table to itself: write the one that you passed",
         "to_pandas": "a survey keeps its table to itself: use the one that you passed",
         "power": _PLAN,
@@ -155,9 +164,25 @@ HINTS: Mapping[str, Mapping[str, str]] = {
             "wald_test and t_test of regressions",
         ),
         "predict_proba": "probabilities of answers are results.predict(frame)",
-        "margeff": "results.get_margeff()",
-        "margins": "results.get_margeff()",
-        **dict.fromkeys(("rsquared", "prsquared"), "a pseudo R-squared is results.prsquared"),
+        "predict": "predictions are those of regressions",
+        **dict.fromkeys(
+            ("margeff", "margins", "marginal_effects", "avg_slopes", "emtrends"),
+            "average effects of numbers are results.slopes(), of single columns get_margeff()",
+        ),
+        "avg_comparisons": "results.comparisons() are averages",
+        **dict.fromkeys(("avg_predictions", "emmeans"), "averages are results.predictions(by=)"),
+        **dict.fromkeys(
+            ("ranef", "random_effects", "coef_random"),
+            "a regression with (1 | group) has group_intercepts()",
+        ),
+        "fixef": "coefficients are results.params",
+        "VarCorr": "a regression with (1 | group) has their standard deviations in sd",
+        "small_areas": "survey.frequencies(question, by='region').small_areas(formula, data)",
+        "cv": "coefficients of variation are results.bse / results.params",
+        **dict.fromkeys(("aggregate", "agg", "get_group", "head"), _FRAME),
+        **dict.fromkeys(
+            ("rsquared", "prsquared", "pseudo_r2"), "a pseudo R-squared is results.prsquared"
+        ),
         "residuals": "nobody has seen the answers: use goodness_of_fit and predictions()",
         "get_robustcov_results": "model.fit(cov_type='HC0'), or 'cluster'",
         **dict.fromkeys(("compare_lr_test", "compare_f_test"), "results.lr_test(term)"),
@@ -178,7 +203,9 @@ HINTS: Mapping[str, Mapping[str, str]] = {
         "fit": "counts are estimated by FrequencyModel(counts).fit()",
     },
     "Specified": {  # mechanisms and questionnaires
-        **dict.fromkeys(("randomize", "randomise", "perturb", "encode", "report"), _PRIVATIZE),
+        **dict.fromkeys(
+            ("randomize", "randomise", "perturb", "encode", "report", "transform"), _PRIVATIZE
+        ),
         **dict.fromkeys(("aggregate", "estimate", "decode", "fit"), _ESTIMATE),
         "to_json": "ldpstats.io.write_mechanism(mechanism, path), or to_dict()",
         "delta": _NO_DELTA,
@@ -213,6 +240,13 @@ HINTS: Mapping[str, Mapping[str, str]] = {
         "group": "groups are by=",
         "margin": "width, of an interval, or se",
         "alpha": "pass alpha to summary() or conf_int()",
+        "hypothesis": "hypotheses are tested by t_test, wald_test and contrasts() of the results",
+        "vcov": "the covariance is that of the fit: fit(cov_type=)",
+        "cross": "combinations of values are at={'age': [20, 40], 'sex': ['f', 'm']}",
+        "category": "categories are rows of the result",
+        "ids": "sampling units are clusters=",
+        "data": "a Survey has its own table; small_areas takes one with a row for each area",
+        "digits": "numbers have the digits that they deserve; to_frame() has them all",
     },
 }
 

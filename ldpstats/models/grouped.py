@@ -20,7 +20,7 @@ from ldpstats.errors import (
     NotIdentified,
 )
 from ldpstats.estimators.base import Estimator
-from ldpstats.hints import Model
+from ldpstats.hints import Model, guided
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.rows import Likelihood
 from ldpstats.mechanisms.base import protect_some
@@ -566,6 +566,7 @@ class GroupedResults(ByGroup):
 
     # -- small areas -----------------------------------------------------------------------
 
+    @guided
     def small_areas(self, formula: str, data: Any, category: Any = None) -> SmallAreas:
         """Estimates of one category in many small groups, each helped by what the others tell.
 

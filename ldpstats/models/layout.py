@@ -540,6 +540,16 @@ _DEFAULT_STATS = ["N", "n_missing", "epsilon", "method", "ll"]
 class Facts(Hinted, ABC):
     """What the package maketables reads, by attributes that begin with ``__maketables``."""
 
+    if not TYPE_CHECKING:
+
+        def __getitem__(self, label: Any) -> Any:
+            raise TypeError(
+                f"{type(self).__name__!r} object is not subscriptable: estimates by label are "
+                "results.params[label], all as a table results.to_frame()"
+            )
+
+        __iter__ = None  # nor are they iterated over
+
     @abstractmethod
     def _facts(self) -> dict[str, Any]:
         """What there is once, by name: nobs, n_missing, epsilon, method and more."""

@@ -27,6 +27,7 @@ from ldpstats.arguments import (
     positive_integer,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.hints import guided
 from ldpstats.labels import as_labels, preview
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.custom import CustomMechanism
@@ -157,6 +158,7 @@ def _more(row: Any) -> str:
     return f"{100.0 * (row['ratio'] - 1.0):.2g}% more respondents"
 
 
+@guided
 def recommend(
     categories: Any, epsilon: float, goal: Any = "total", p: npt.ArrayLike | None = None
 ) -> MechanismChoice:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from ldpstats.arguments import Array, distribution, level, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.hints import guided
 from ldpstats.inference.designs.linearisation import Ratios, Totals
 from ldpstats.inference.designs.tests import (
     Counted,
@@ -413,6 +414,7 @@ class WeightedResults(ByGroup, DesignResults):
             lambda pairs: difference_rows(pairs, k, law, df_of, alpha),
         )
 
+    @guided
     def small_areas(self, formula: str, data: Any, category: Any = None) -> SmallAreas:
         """Estimates of one category in many small domains, see `GroupedResults.small_areas`.
 
