@@ -81,7 +81,7 @@ HINTS: Mapping[str, Mapping[str, str]] = {
         "from_csv": _READ,
         "read_csv": _READ,
         "frequencies": "ldpstats.Survey(table, {question: mechanism}).frequencies(question)",
-        "regression_table": "results have to_markdown(), to_latex(), to_excel() and to_maketables()",
+        "regression_table": "results have to_markdown(), to_latex() and to_maketables()",
         **dict.fromkeys(("confint", "coef", "vcov", "summary"), "it is a method of results"),
         "read_stata": _READ,
         "read_spss": _READ,

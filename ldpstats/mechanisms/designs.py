@@ -320,7 +320,9 @@ def by_column(columns: Any, mechanisms: Any) -> ByColumn | DesignFunction:
     single = isinstance(columns, str) or len(names) == 1
     alone = [not isinstance(value, tuple) for value in mechanisms]
     if not single and any(alone):
-        remedy = f"must be a tuple of {len(names)} values, of the columns {', '.join(map(str, names))}"
+        remedy = (
+            f"must be a tuple of {len(names)} values, of the columns {', '.join(map(str, names))}"
+        )
         raise InvalidArgument("mechanisms", list(mechanisms)[alone.index(True)], remedy)
     pairs = [(v if isinstance(v, tuple) else (v,), m) for v, m in mechanisms.items()]
     return ByColumn(names, pairs)
