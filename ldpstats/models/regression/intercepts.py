@@ -468,7 +468,7 @@ class MixedCoefficients(Coefficients):
         names = self.model.sd_names
         ends = pd.DataFrame(self._bounds(level(alpha)), self.index, ["lower", "upper"])
         table: pd.DataFrame = pd.concat([self.sd.rename("icc"), ends.loc[names]], axis=1) ** 2
-        return table / (table + v)
+        return 1.0 - v / (table + v)  # one where the deviation has no end
 
     def group_intercepts(self, alpha: float = 0.05) -> pd.DataFrame:
         """Intercept of each group given its reports, with intervals.
@@ -642,6 +642,10 @@ class MixedRegressionResults(MixedCoefficients, RegressionResults):
     def penalises(self) -> bool:
         """False: the penalty would need the expected information of groups."""
         return False
+
+    @property
+    def _instead(self) -> str:
+        return ": use fewer covariates, or the model without random intercepts"
 
     @property
     def _estimated(self) -> tuple[Array, Array]:

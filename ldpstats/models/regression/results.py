@@ -198,6 +198,14 @@ class RegressionResults(Coefficients):
         """Whether profiles are of the penalised likelihood."""
         return not isinstance(self.model.data.outcome, Normal) and not self.model.unknown
 
+    @property
+    def _instead(self) -> str:
+        """What holds, and what to do, where an estimate is at infinity."""
+        remedy = "" if self.penalty else "; fit(penalty='jeffreys') has a finite one"
+        if self.model.unknown:
+            remedy = "; fit_posterior() has a finite one"
+        return f", p-values and intervals are valid{remedy}"
+
     @cached_property
     def why_wald(self) -> str:
         """Why default tests and intervals are Wald; "" where they are from the likelihood."""
@@ -858,12 +866,9 @@ class RegressionResults(Coefficients):
                     "the intervals."
                 )
         if self.infinite:
-            remedy = "" if self.penalty else "; fit(penalty='jeffreys') has a finite one"
-            if model.unknown:
-                remedy = "; fit_posterior() has a finite one"
             notes.append(
                 f"WARNING: the maximum is at infinity in {', '.join(self.infinite)}: the estimate "
-                f"and its std err say nothing, p-values and intervals are valid{remedy}."
+                f"and its std err say nothing{self._instead}."
             )
         elif not self.converged:
             notes.append(

@@ -488,3 +488,17 @@ def test_refused(pupils):
     for refused in (results.goodness_of_fit, lambda: model.fit_posterior(rng)):
         with pytest.raises(ldp.NotAvailable):
             refused()
+
+
+def test_an_estimate_at_infinity_is_told_with_a_remedy_that_is_there():
+    rng = np.random.default_rng(3)
+    g, x = rng.integers(0, 30, 600), rng.normal(size=600)
+    y = np.where(x > 0.0, "yes", "no")
+    reports = ldp.KRR(("no", "yes"), 3.0).privatize(y, rng)
+    table = pd.DataFrame({"g": g, "x": x})
+    with pytest.warns(ldp.ConvergenceWarning, match="without random intercepts"):
+        found = ldp.regression("y ~ x + (1 | g)", table, {"y": reports}).fit()
+    said = " ".join(str(found.summary()).split())
+    assert "or the model without random intercepts" in said and "jeffreys" not in said
+    icc = found.icc()
+    assert icc.notna().all(axis=None) and (icc["upper"] <= 1.0).all()
