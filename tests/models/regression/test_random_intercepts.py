@@ -9,7 +9,7 @@ import pytest
 from models.regression.references import logistic, report_law
 from scipy.integrate import quad
 from scipy.special import ndtr, softmax
-from scipy.stats import norm
+from scipy.stats import norm, ttest_ind
 from simulate import at_least, at_most, coverage, near, size
 
 import ldpstats as ldp
@@ -60,12 +60,53 @@ def group_loglik(A, eta, sd, inverse=logistic):
 
 
 def test_published_fit(cattle):
-    """lme4 1.1-38, glmer(nAGQ = 11): coefficients and standard deviation, and standard errors."""
-    _, results = cattle
-    beta = [-1.39922550901519, -0.991390064884807, -1.12783410600355, -1.57944319299099]
-    errors = [0.233510080504473, 0.306766736937916, 0.326769743301059, 0.427590199617647]
-    assert results.params.to_numpy() == pytest.approx([*beta, 0.647513140533153], abs=5e-5)
-    assert results.bse.to_numpy()[:4] == pytest.approx(errors, abs=1e-5)
+    """lme4 1.1-31, glmer(nAGQ = 25) iterated to 1e-14 (the default stops 2e-5 before).
+
+    ``nloptwrap`` with xtol_abs, ftol_abs, xtol_rel and ftol_rel of 1e-14, tolPwrss 1e-13; standard
+    errors of ``bobyqa``, rhoend 1e-10.
+    """
+    results = cattle[1].model.fit(cov_type="nonrobust")
+    beta = [-1.399230441314217, -0.99140368495388, -1.127819473337511, -1.579470751121582]
+    errors = [0.233511584258634, 0.306767973601803, 0.326768349823402, 0.427594377744853]
+    assert results.params.to_numpy() == pytest.approx([*beta, 0.647518491793417], abs=1e-7)
+    assert results.bse.to_numpy()[:4] == pytest.approx(errors, abs=5e-7)
+    assert results.degrees is None
+
+
+def test_groups_are_few():
+    """Without noise it is restricted maximum likelihood, and t, of a balanced design.
+
+    Groups so large that their levels are known all but exactly, of which half have z: a
+    coefficient of groups has their number less two degrees of freedom, one within them many.
+    """
+    rng, G = np.random.default_rng(4), 12
+    b = rng.normal(size=G)
+    X = pd.DataFrame(
+        [(1.0, x, g % 2, g) for g in range(G) for x in (-1, 1) for _ in "ab"],
+        columns=["const", "x", "z", "group"],
+    )
+    p = logistic(0.3 * X.z + 0.5 * X.x + 0.8 * b[X.group])
+    n = np.round(2_000_000 * np.where(np.arange(len(X)) % 2, p, 1 - p)).astype(int)
+    seen = ldp.Observed(("no", "yes")).parse("y", np.tile(["no", "yes"], len(X) // 2))
+    model = ldp.PrivatizedMixedLogit(seen, X[["const", "x", "z"]], X.group, freq_weights=n)
+    results, plain = model.fit(), model.fit(cov_type="nonrobust")
+    assert results.df_inference["z"] == pytest.approx(G - 2, abs=1e-3)
+    assert results.df_inference["x"] > 1e6
+    ratio = results.bse / plain.bse
+    assert ratio["z"] == pytest.approx(np.sqrt(G / (G - 2)), abs=1e-4)
+    assert ratio["x"] == pytest.approx(1.0, abs=1e-6)
+    levels = 0.3 * (np.arange(G) % 2) + 0.8 * b  # known, they have the t test of two means
+    test = ttest_ind(levels[1::2], levels[::2])
+    found = results.t_test("z = 0")
+    assert np.squeeze(found.tvalue) == pytest.approx(test.statistic, abs=1e-3)
+    assert results.pvalues["z"] == pytest.approx(test.pvalue, abs=1e-4)
+    together = results.wald_test("z = 0, const = 0")
+    assert together.df_denom == pytest.approx(G - 2, abs=1e-3)
+    with pytest.raises(ldp.NotIdentified, match="leave nothing to estimate"):
+        few = X.group < 2
+        some = seen[few.to_numpy()]
+        own = X.loc[few, ["const", "x", "z"]], X.group[few]
+        ldp.PrivatizedMixedLogit(some, *own, freq_weights=n[few] // 1000).fit()
 
 
 def test_integration(cattle):
@@ -301,7 +342,8 @@ def test_intervals(cattle):
     plain = ldp.PrivatizedLogit(none.response, none.designs[0], freq_weights=none.counts).fit()
     assert test.statistic == pytest.approx(2 * (results.llf - plain.llf), abs=1e-5)
     assert results.pvalues["sd(herd)"] == pytest.approx(test.pvalue, rel=1e-6)
-    assert results.wald_test("C(period)[T.2] = 0").pvalue == pytest.approx(0.00123, abs=1e-5)
+    test = cattle[1].model.fit(cov_type="nonrobust").wald_test("C(period)[T.2] = 0")
+    assert test.pvalue == pytest.approx(0.00123, abs=1e-5)
 
 
 def test_groups_that_do_not_differ():
@@ -316,7 +358,9 @@ def test_groups_that_do_not_differ():
     plain = ldp.PrivatizedLogit(reports, np.ones((1200, 1))).fit()
     assert results.params["sd(groups)"] == 0.0 and np.isnan(results.bse["sd(groups)"])
     assert results.params["const"] == pytest.approx(plain.params["const"], abs=1e-6)
-    assert results.bse["const"] == pytest.approx(plain.bse["const"], rel=1e-6)
+    known = results.model.fit(cov_type="nonrobust")  # and not estimated from 40 levels
+    assert known.bse["const"] == pytest.approx(plain.bse["const"], rel=1e-6)
+    assert results.bse["const"] == pytest.approx(plain.bse["const"] * np.sqrt(40 / 39), rel=1e-6)
     low, high = results.conf_int().loc["sd(groups)"]
     assert low == 0.0 < high < 1.0
     assert results.variance_test().pvalue == results.pvalues["sd(groups)"] == 1.0
