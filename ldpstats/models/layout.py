@@ -533,8 +533,11 @@ _STAT_LABELS = {
     "method": "Estimator",
     "mechanism": "Mechanism",
     "ll": "Log-likelihood",
+    "n_groups": "Groups",
+    "design": "Design",
+    "se_type": "Covariance",
 }
-_DEFAULT_STATS = ["N", "n_missing", "epsilon", "method", "ll"]
+_DEFAULT_STATS = ["N", "n_missing", "n_groups", "epsilon", "method", "ll", "design", "se_type"]
 
 
 class Facts(Hinted, ABC):
@@ -554,6 +557,10 @@ class Facts(Hinted, ABC):
     def _facts(self) -> dict[str, Any]:
         """What there is once, by name: nobs, n_missing, epsilon, method and more."""
 
+    def _table_facts(self) -> dict[str, Any]:
+        """What tables of several results say besides: "design" and "se_type"."""
+        return {}
+
     @property
     @abstractmethod
     def _subject(self) -> str:
@@ -561,7 +568,7 @@ class Facts(Hinted, ABC):
 
     def __maketables_stat__(self, key: str) -> Any:
         """A fact by its name, or by that which tables have for it; None where there is none."""
-        value = self._facts().get(_STATS.get(key, key))
+        value = (self._facts() | self._table_facts()).get(_STATS.get(key, key))
         if isinstance(value, bool | np.bool_):
             return "yes" if value else "no"
         return "infinite" if isinstance(value, float) and value == np.inf else value
@@ -586,7 +593,9 @@ class Facts(Hinted, ABC):
     @property
     def __maketables_default_stat_keys__(self) -> list[str]:
         """The usual facts that these results have."""
-        return [key for key in _DEFAULT_STATS if self.__maketables_stat__(key) is not None]
+        keys = [key for key in _DEFAULT_STATS if self.__maketables_stat__(key) is not None]
+        plain = self._facts().get("cov_type") == "nonrobust"
+        return [key for key in keys if key != "se_type" or not plain]
 
 
 @dataclass(frozen=True, eq=False)
@@ -935,13 +944,14 @@ class Tabulated(Facts):
         frame = self._coefficients()
         table = frame[_TIDY].set_axis(["b", "se", "ci95l", "ci95u", "p"], axis=1)
         table.insert(2, "t", frame["t"].to_numpy())
-        labels = [str(label) for label in frame.index]
+        # a colon would be read as an interaction, and is one between names of covariates
+        labels = [str(label).replace(": ", ", ") for label in frame.index]
         if isinstance(frame.index, pd.MultiIndex):  # quoted where two would be alike
-            labels = joined(frame.index, ":")
+            labels = [str(label).replace(": ", ", ") for label in joined(frame.index, ", ")]
             if len(set(labels)) < len(labels):
-                labels = [":".join(map(repr, label)) for label in frame.index]
+                labels = [", ".join(map(repr, label)) for label in frame.index]
         table.index = pd.Index(labels, name="Coefficient")
-        facts, subject = self._facts(), self._subject
+        facts, subject = self._facts() | self._table_facts(), self._subject
         if boolean("latex", latex):
             table.index = pd.Index(map(latex_text, table.index), name="Coefficient")
             facts = {k: latex_text(v) if isinstance(v, str) else v for k, v in facts.items()}

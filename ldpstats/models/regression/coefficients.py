@@ -594,6 +594,16 @@ class Coefficients(Stored, WaldResults):
         subject = one_line(self.model.endog_names, LONGEST_LABEL)
         return f"{model_name(self.model.data.outcome)} regression of {subject}"
 
+    @property
+    def _covariance_in_words(self) -> str:
+        kind = self.cov_type
+        if kind == "cluster" and self.shares is not None:
+            kind = "CR2"
+        return self._covariances.get(kind, f"sandwich ({kind})")
+
+    def _table_facts(self) -> dict[str, Any]:
+        return design_facts(self.model.data) | {"se_type": self._covariance_in_words}
+
     def _heading(self) -> Heading:
         """What was fitted to which reports."""
         data, questions = self.model.data, self.model.data.questions
@@ -614,10 +624,7 @@ class Coefficients(Stored, WaldResults):
         left += zip([stub] + [""] * len(mechanisms), mechanisms, strict=False)
         method = self.method.upper() if len(self.method) < 4 else self.method
         left.append(("Method:", f"{method}, {self.penalty}" if self.penalty else method))
-        kind = self.cov_type
-        if kind == "cluster" and self.shares is not None:
-            kind = "CR2"
-        left.append(("Covariance:", self._covariances.get(kind, f"sandwich ({kind})")))
+        left.append(("Covariance:", self._covariance_in_words))
         if data.facts is not None:
             left.append(("Design:", one_line(data.facts.design, 40)))
         epsilon = "Epsilon (nats):"
@@ -914,6 +921,13 @@ def model_name(outcome: Any) -> str:
     if isinstance(outcome, Ordered):
         return "Proportional odds"
     return "Linear" if isinstance(outcome, Normal) else "Poisson"
+
+
+def design_facts(data: Any) -> dict[str, Any]:
+    """The design or weights of respondents, where there are any."""
+    if data.facts is not None:
+        return {"design": data.facts.design}
+    return {} if data.weights is None else {"design": "weights"}
 
 
 def quantiles_in_words(df: Any, use_t: bool) -> str:

@@ -103,8 +103,9 @@ class FittedLaw:
         """The likelihood over distinct rows; refused where there are none."""
         if self.assembled is None:
             raise NotAvailable(
-                "a document has no respondents to average over: pass newdata=, rows to predict "
-                "for, or fit the model to the reports again"
+                "a document has no respondents to average over: pass rows to predict for, exog= of "
+                "predict(), newdata= of predictions(), comparisons() and slopes(), or fit the "
+                "model to the reports again"
             )
         return self.assembled
 

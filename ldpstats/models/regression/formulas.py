@@ -570,6 +570,12 @@ class Design:
         for name in self.columns:
             if isinstance(frame[name].dtype, pd.CategoricalDtype):
                 frame[name] = frame[name].astype(object)
+            if known := self.levels(name):
+                values = frame[name].dropna()
+                if unknown := values[~values.isin(known)].tolist():
+                    remedy = f"is no level that was fitted, which are {known[:20]}: leave its rows "
+                    remedy += "out, or fit with it"
+                    raise InvalidArgument(f"{argument}, column {name!r}", unknown[0], remedy)
         whole = ~frame.isna().any(axis=1).to_numpy()
         some = frame.loc[whole]
         configurations: list[Any] = list(combinations_of(self.private))
@@ -602,12 +608,18 @@ class Design:
         return matrix
 
     def levels(self, name: str) -> list[Any]:
-        """The levels that patsy learned of a column, alone or as in C(kids); none of a number."""
+        """The levels that were learned of a column, alone or as in C(kids); none of a number."""
+        made, known = self.spec.made, dict[str, Any]()
+        if self.spec.engine == "patsy":
+            known = {one.code: info.categories for one, info in made.factor_infos.items()}
+        else:
+            known = {
+                code: state.get("categories") for code, (_, state) in made.encoder_state.items()
+            }
         for factor in (factor for term in self.formula.terms for factor in term):
             if factor.names >= {name} and (factor.is_name or factor.functions == {"C"}):
-                for own, info in self.spec.made.factor_infos.items():
-                    if own.code == factor.code and info.categories is not None:
-                        return list(info.categories)
+                if known.get(factor.code) is not None:
+                    return list(known[factor.code])
         return []
 
     def to_dict(self) -> dict[str, Any]:
