@@ -106,8 +106,9 @@ class PrivatizedMixedLogit(PrivatizedRegression):
 
     Notes
     -----
-    There are no random slopes, no second grouping, and no posterior of such models; sampling
-    weights and designs are refused, as a weighted likelihood of groups needs weights of groups too.
+    There are no random slopes and no second grouping: `ldpstats.pymc.observe` has the likelihood
+    of reports for a model of PyMC that has them. Sampling weights and designs are refused, as a
+    weighted likelihood of groups needs weights of groups too.
     ``PrivatizedLogit(...).fit(cov_type="cluster")`` has a covariance by group without a model of
     groups.
 
@@ -373,8 +374,8 @@ class PrivatizedMixedLogit(PrivatizedRegression):
     ) -> Any:
         """Refused: posteriors know no random intercepts."""
         raise NotAvailable(
-            "fit_posterior: posteriors know no random intercepts: use fit(), or the model without "
-            "them"
+            "fit_posterior: it knows no random intercepts: use fit(), or a model of PyMC with "
+            "ldpstats.pymc.observe, as the guide has one under posteriors"
         )
 
 
@@ -657,8 +658,8 @@ class MixedCoefficients(Coefficients):
     def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         return [
             *super()._interval_notes(frame, uncut, alpha, source),
-            "Of standard deviations: profiles of the likelihood, and half the p-value of its "
-            "ratio, as zero is the least value.",
+            f"Of standard deviations: profiles of the {'restricted ' * self.use_t}likelihood, and "
+            "half the p-value of its ratio, as zero is the least value.",
         ]
 
     @property
