@@ -926,7 +926,8 @@ def model_name(outcome: Any) -> str:
 def design_facts(data: Any) -> dict[str, Any]:
     """The design or weights of respondents, where there are any."""
     if data.facts is not None:
-        return {"design": data.facts.design}
+        words = data.facts.design  # which names weights where there is nothing else
+        return {"design": words if words.startswith("weights") else f"weights; {words}"}
     return {} if data.weights is None else {"design": "weights"}
 
 

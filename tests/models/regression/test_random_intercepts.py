@@ -418,6 +418,7 @@ def survey(rng, sizes, epsilon, sd, k=2, z=0.4):
 SETTINGS = {
     "epsilon 1": dict(sizes=[150] * 60, epsilon=1.0, sd=0.8),
     "epsilon 2, unequal": dict(sizes=np.linspace(10, 120, 60).astype(int), epsilon=2.0, sd=0.7),
+    "30 unequal groups": dict(sizes=np.linspace(10, 120, 30).astype(int), epsilon=2.0, sd=0.8),
     "many small groups": dict(sizes=[8] * 250, epsilon=3.0, sd=1.0),
     "three categories": dict(sizes=[80] * 60, epsilon=3.0, sd=np.array([0.7, 0.5]), k=3),
 }

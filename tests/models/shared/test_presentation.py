@@ -396,15 +396,16 @@ def test_tables_say_designs_and_take_no_label_for_an_interaction():
     table = pd.DataFrame({"age": rng.normal(size=900), "city": rng.choice(list("abc"), 900)})
     sheet = ldp.Questionnaire({"late": ldp.Warner(epsilon=3.0)})
     sent = sheet.privatize(table.assign(late=rng.choice(["no", "yes"], 900)), rng)
-    sent["town"] = np.arange(900) % 30
+    sent = sent.assign(town=np.arange(900) % 30, w=1.0)
     one = ldp.Survey(sent, sheet).regression("late ~ age * city").fit()
-    other = ldp.Survey(sent, sheet, clusters="town").regression("late ~ age").fit()
+    other = ldp.Survey(sent, sheet, weights="w", clusters="town")
+    other = other.regression("late ~ age").fit()
     assert "age:city[T.b]" in one.to_maketables().table.index
     for found in (one.comparisons(["city", "age"]), one.predictions(by="city", at={"age": [0, 1]})):
         assert not any(":" in label for label in found.to_maketables().table.index)
     plain, design = one.to_maketables(), other.to_maketables()
     assert plain.__maketables_stat__("design") is None
-    assert design.__maketables_stat__("design") == "clusters town"
+    assert design.__maketables_stat__("design") == "weights; clusters town"
     assert design.__maketables_stat__("se_type") == "sandwich, by the design"
     assert {"design", "se_type"} <= set(design.__maketables_default_stat_keys__)
     assert not {"design", "se_type"} & set(plain.__maketables_default_stat_keys__)
