@@ -229,7 +229,9 @@ class GroupedAverages(Averages):
     law: FittedLaw
     found: Average
     draws: npt.NDArray[np.float64] | None
-    given: bool | None = field(default=None, metadata={"later": True})  # rows of newdata
+    given: bool | None = field(
+        default=None, metadata={"later": True}
+    )  # whether averages are over newdata
 
     @property
     def by(self) -> str:
@@ -319,8 +321,10 @@ class GroupedAverages(Averages):
 
     def _interval_notes(self, *of: Any) -> list[str]:
         note = "Averages over the respondents and their weights"
-        if self.given:
-            note = f"{'Estimates for' if self.kind == 'rows' else 'Averages over'} rows of newdata"
+        if self.kind == "rows":
+            note = "Estimates for the rows of newdata"
+        elif self.given:
+            note = "Averages over the rows of newdata"
         how = "standard errors by the delta method"
         if self.draws is not None:
             how += f", intervals from {len(self.draws):,} draws of the parameters"
@@ -606,7 +610,7 @@ class Question:
     kind: str
     alpha: float
     thetas: list[Array]
-    given: bool = False  # whether the rows are those of newdata
+    given: bool = False  # whether averages are over newdata
     typical: bool = False  # whether groups are one row, the mean of their covariates
 
     @classmethod
@@ -656,7 +660,7 @@ class Question:
         kind = "adjusted" if settings[0] else kind
         thetas = [law.theta, *_drawn(law, rng, draws)]
         whole = names, labels, groups, settings, kind, float(alpha), thetas
-        return cls(rows, *whole, given=newdata is not None)
+        return cls(rows, *whole, given=newdata is not None and kind != "rows")
 
     def predictions(self) -> AveragePredictions:
         """Average predictions; see `RegressionResults.predictions`."""

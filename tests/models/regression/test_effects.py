@@ -384,8 +384,8 @@ def test_other_rows_have_effects_of_their_own():
     grouped = results.slopes("age", newdata=new, by="city").params
     assert grouped["a", "age"] == pytest.approx(found.params.iloc[:2].mean())
     for own, words in (
-        (found, "Estimates for rows of newdata"),
-        (results.slopes("age", newdata=new, by="city"), "Averages over rows of newdata;"),
+        (found, "Estimates for the rows of newdata"),
+        (results.slopes("age", newdata=new, by="city"), "Averages over the rows of newdata;"),
         (results.predictions(newdata=new, by="city"), "newdata, whose covariates are as given;"),
         (results.slopes("age", by="city"), "Averages over the respondents"),
     ):
