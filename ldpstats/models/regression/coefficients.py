@@ -602,7 +602,7 @@ class Coefficients(Stored, WaldResults):
         return self._covariances.get(kind, f"sandwich ({kind})")
 
     def _table_facts(self) -> dict[str, Any]:
-        return design_facts(self.model.data) | {"se_type": self._covariance_in_words}
+        return self.model.data.design_facts | {"se_type": self._covariance_in_words}
 
     def _heading(self) -> Heading:
         """What was fitted to which reports."""
@@ -921,14 +921,6 @@ def model_name(outcome: Any) -> str:
     if isinstance(outcome, Ordered):
         return "Proportional odds"
     return "Linear" if isinstance(outcome, Normal) else "Poisson"
-
-
-def design_facts(data: Any) -> dict[str, Any]:
-    """The design or weights of respondents, where there are any."""
-    if data.facts is not None:
-        words = data.facts.design  # which names weights where there is nothing else
-        return {"design": words if words.startswith("weights") else f"weights; {words}"}
-    return {} if data.weights is None else {"design": "weights"}
 
 
 def quantiles_in_words(df: Any, use_t: bool) -> str:

@@ -51,7 +51,6 @@ from ldpstats.models.layout import (
     joined,
     one_line,
 )
-from ldpstats.models.regression.coefficients import design_facts
 from ldpstats.models.regression.fitted import FittedLaw, Mask, Rows, new_rows, typical_row
 from ldpstats.models.regression.formulas import names_of
 from ldpstats.models.regression.hypotheses import Degrees, WaldResults
@@ -176,7 +175,7 @@ class Averages(Stored, WaldResults):
         return dict(self.law.facts)
 
     def _table_facts(self) -> dict[str, Any]:
-        return design_facts(self.law.data)
+        return self.law.data.design_facts
 
     @property
     def _rows_index(self) -> pd.Index[Any]:

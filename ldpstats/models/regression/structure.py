@@ -185,6 +185,14 @@ class RegressionData:
             total += max(map(attrgetter("mechanism.epsilon"), groups))
         return float(total) if questions else float("inf")
 
+    @property
+    def design_facts(self) -> dict[str, Any]:
+        """The weights or design of respondents, where there are any, for tables of models."""
+        if self.facts is not None:
+            words = self.facts.design  # which names weights where there is nothing else
+            return {"design": words if words.startswith("weights") else f"weights; {words}"}
+        return {} if self.weights is None else {"design": "weights"}
+
 
 class Named:
     """A regression by its names: of response, covariates, equations, thresholds and parameters."""
