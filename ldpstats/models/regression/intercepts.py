@@ -572,10 +572,10 @@ class MixedCoefficients(Coefficients):
         >>> results.group_intercepts().round(1)
                   n  intercept   se  lower  upper
         school
-        A       400       -0.6  0.3   -1.3    0.1
-        B       900       -0.4  0.3   -1.1    0.2
-        C       600        0.0  0.3   -0.6    0.7
-        D       700        1.0  0.3    0.4    1.7
+        A       400       -0.6  0.4   -1.8    0.6
+        B       900       -0.4  0.4   -1.6    0.8
+        C       600        0.0  0.4   -1.2    1.2
+        D       700        1.0  0.4   -0.2    2.2
         """
         held = self.groups
         half = self.law.quantile(alpha) * held.intercept_se
