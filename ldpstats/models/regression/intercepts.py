@@ -212,8 +212,7 @@ class PrivatizedMixedLogit(PrivatizedRegression):
             none = maximise(likelihood, at, ~zero, 100, _TOLERANCE, None, self.units)
             if none.value >= top.value - _SAME:
                 return replace(none, held=np.zeros(theta.shape, dtype=bool))
-        value, score, hessian = likelihood.evaluate(theta)
-        return replace(top, theta=theta, value=value, score=score, hessian=hessian)
+        return _evaluated(replace(top, theta=theta), likelihood)
 
     def fit(
         self,
@@ -280,7 +279,7 @@ class PrivatizedMixedLogit(PrivatizedRegression):
         first = None if start_params is None else self._first(start_params)
         for nodes, more in pairs:
             found, finer = self.with_nodes(nodes).climb(None, first, maxiter), self.with_nodes(more)
-            top = finer._evaluated(found.maximum)
+            top = _evaluated(found.maximum, finer.likelihood)
             off, back = top.score - found.maximum.score, self._inverse(top)
             moved = float(np.sqrt(max(0.0, off @ back @ off)))
             enough = moved < _MOVED and abs(top.value - found.maximum.value) < _GAINED
@@ -295,14 +294,9 @@ class PrivatizedMixedLogit(PrivatizedRegression):
             )
         for _ in range(_LAST if enough and found.flat is None else 0):  # without a search
             theta = top.theta + self._inverse(top) @ top.score
-            top = finer._evaluated(replace(top, theta=theta))
+            top = _evaluated(replace(top, theta=theta), finer.likelihood)
         moved = moved if n_nodes is None else np.nan
         return finer._results(replace(found, maximum=top), moved, not enough, cov_type is None)
-
-    def _evaluated(self, top: Maximum) -> Maximum:
-        """The same place, with the value and derivatives of this model."""
-        value, score, hessian = self.likelihood.evaluate(top.theta)
-        return replace(top, value=value, score=score, hessian=hessian)
 
     def _inverse(self, top: Maximum) -> Array:
         """The inverse of the information, zero of what may not move."""
@@ -377,6 +371,12 @@ class PrivatizedMixedLogit(PrivatizedRegression):
             "fit_posterior: it knows no random intercepts: use fit(), or a model of PyMC with "
             "ldpstats.pymc.observe, as the guide has one under posteriors"
         )
+
+
+def _evaluated(top: Maximum, likelihood: Objective) -> Maximum:
+    """The same place, with value and derivatives of another likelihood."""
+    value, score, hessian = likelihood.evaluate(top.theta)
+    return replace(top, value=value, score=score, hessian=hessian)
 
 
 def grouped_data(data: RegressionData, family: str, grouping: Grouping) -> RegressionData:
@@ -817,7 +817,8 @@ class MixedRegressionResults(MixedCoefficients, RegressionResults):
         model, least = self.model, _PROFILED[len(self._sds) - 1]
         if self.n_nodes < least:
             model = model.with_nodes(least)
-        likelihood, top = model.likelihood, model._evaluated(super().profiled[1])
+        likelihood: Any = model.likelihood
+        top = _evaluated(super().profiled[1], likelihood)
         if self.few is None or self.infinite:
             return likelihood, top
         restricted, first = likelihood.restricted(self.theta), self.theta.copy()
