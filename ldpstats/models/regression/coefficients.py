@@ -602,7 +602,7 @@ class Coefficients(Stored, WaldResults):
         return self._covariances.get(kind, f"sandwich ({kind})")
 
     def _table_facts(self) -> dict[str, Any]:
-        return self.model.data.design_facts | {"se_type": self._covariance_in_words}
+        return {**self.model.data.design_facts, "se_type": self._covariance_in_words}
 
     def _heading(self) -> Heading:
         """What was fitted to which reports."""
