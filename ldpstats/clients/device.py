@@ -331,7 +331,7 @@ class Collector:
         return f"{type(self).__name__}({self.mechanism}, many respondents, one report each)"
 
 
-class Device(ABC):
+class Device(Hinted, ABC):
     """One respondent's client, which makes as many reports as its budget allows."""
 
     __slots__ = ()

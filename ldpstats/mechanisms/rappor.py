@@ -225,7 +225,6 @@ class TwoResponses(Mechanism):
         return RAPPORClient(self, cohort, own, words, budget, cells)
 
 
-@guided
 @named_only("RAPPOR(16, 2, 8, f=0.5, p=0.25, q=0.75)")
 @dataclass(frozen=True, eq=False)
 class RAPPOR(TwoResponses, HashedBits):
@@ -284,6 +283,7 @@ class RAPPOR(TwoResponses, HashedBits):
     alphabet: Any = None
     hashing: str = "ldpstats"
 
+    @guided
     def __new__(
         cls,
         n_bits: int,

@@ -32,7 +32,7 @@ from ldpstats.arguments import (
     positive_integer,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.hints import Hinted, refused_call
+from ldpstats.hints import Hinted, guided, refused_call
 from ldpstats.inference.tests import TestResult, pvalue_text, reject, z_test
 from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.likelihood.moments import ill_conditioned
@@ -548,8 +548,6 @@ class Facts(Hinted, ABC):
                 "results.params[label], all as a table results.to_frame()"
             )
 
-        __iter__ = None  # nor are they iterated over
-
     @abstractmethod
     def _facts(self) -> dict[str, Any]:
         """What there is once, by name: nobs, n_missing, epsilon, method and more."""
@@ -849,6 +847,7 @@ class Tabulated(Facts):
 
     # -- files and markup --------------------------------------------------------------------
 
+    @guided
     def to_markdown(self, **options: Any) -> str:
         """The summary in the Markdown of GitHub; special characters of names are escaped.
 
@@ -866,6 +865,7 @@ class Tabulated(Facts):
         """
         return str(self.summary(**options).as_markdown())
 
+    @guided
     def to_latex(self, **options: Any) -> str:
         """The summary in LaTeX, for booktabs; special characters of names are escaped.
 

@@ -298,6 +298,7 @@ def _less(
 _REMEDY = "must be a list of mechanisms, or a mapping from names to mechanisms"
 
 
+@guided
 def compare(
     mechanisms: Any,
     p: npt.ArrayLike | None,

@@ -24,6 +24,7 @@ from ldpstats.arguments import (
     positive_number,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.hints import guided
 from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.inference.tails import normal_critical
 from ldpstats.labels import align, position, preview
@@ -191,6 +192,7 @@ def frequent_categories(
     return SummaryTable(title, header(*pairs), columns, stubs, body, notes).layout()
 
 
+@guided
 def precision(
     mechanism: Mechanism,
     p: npt.ArrayLike | None,

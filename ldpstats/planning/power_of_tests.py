@@ -59,6 +59,7 @@ _NEVER = (
 )
 
 
+@guided
 def power(
     mechanism: Any, goal: Goal, n: int, alpha: float = 0.05, design_effect: float = 1.0
 ) -> float:
@@ -240,6 +241,7 @@ class Detectable(Printed):
         return f"{text} It is {ratio} from its null hypothesis. The truth is then\n{shown}"
 
 
+@guided
 def minimum_detectable(
     mechanism: Any,
     goal: Goal,

@@ -16,6 +16,7 @@ import pandas as pd
 
 from ldpstats.arguments import Array, distribution, numbers
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
+from ldpstats.hints import guided
 from ldpstats.labels import align
 from ldpstats.mechanisms import Enumerated, Mechanism
 from ldpstats.models.layout import Table
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _MOST = 1 << 26  # probabilities that are listed: half a GB
 
 
+@guided
 def posterior(mechanism: Any, p: Any, reports: Any = None, candidates: Any = None) -> pd.DataFrame:
     """What may be believed about a respondent's answer, given her report: P(answer | report).
 
@@ -159,7 +161,7 @@ def posterior(mechanism: Any, p: Any, reports: Any = None, candidates: Any = Non
         warnings.warn(
             f"{some}: cannot be reported under p, so there is no posterior: nan",
             LDPWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     total[places] = np.nan
     index = _index(answers, names, "answer", every=True)

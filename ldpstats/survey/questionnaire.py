@@ -30,6 +30,7 @@ from ldpstats.clients.device import (
 )
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable, UnknownCategory
+from ldpstats.hints import guided
 from ldpstats.io.dictionary import of_fields, starts_in
 from ldpstats.io.reports import ALREADY, is_of_reports
 from ldpstats.io.specifications import (
@@ -283,6 +284,7 @@ _FIELDS = {"format", "version", "questions", "ask", "refused"}
 _WAVE = 'must be the name of a wave, such as "2026-05", without blanks at its ends; or None'
 
 
+@guided
 @dataclass(frozen=True, eq=False, repr=False)
 class Questionnaire(Instrument[SheetClient, SheetCollector]):
     """Named questions, each with the mechanism that privatises its answers.
@@ -637,6 +639,7 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         at_values = replace(self, mechanisms={**self.mechanisms, **known})
         return replace(at_values.collector(entropy, **limits), mechanism=self, known=known)
 
+    @guided
     def client(
         self,
         entropy: Callable[[int], bytes] | None = None,

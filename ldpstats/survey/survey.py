@@ -253,6 +253,7 @@ class Survey(Hinted):
     def __len__(self) -> int:
         return len(self.data)
 
+    @guided
     def where(self, condition: Any) -> Self:
         """The respondents for whom a condition on public columns is true.
 

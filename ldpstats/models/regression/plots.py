@@ -16,6 +16,7 @@ import pandas as pd
 from ldpstats.arguments import Array, boolean, level, listed, one_of, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.likelihood.regression import Categorical
+from ldpstats.models.layout import count_of
 from ldpstats.models.plots import (
     LONGEST_LABEL,
     axes_of,
@@ -105,14 +106,13 @@ def plot_coefficients(
     level(alpha)
     most = positive_integer("most", most)
     frames = [_frame(one, alpha) for one in several]
-    if labels is None:
-        called = [""] if len(several) == 1 else [str(i + 1) for i in range(len(several))]
-    else:
-        called = [labels] if isinstance(labels, str) else list(labels)
-    if len(called) != len(several) or not all(isinstance(one, str) for one in called):
-        raise InvalidArgument(
-            "labels", labels, f"must be {len(several)} names, one for each result"
-        )
+    called = [""] if len(several) == 1 else [str(i + 1) for i in range(len(several))]
+    if labels is not None:
+        remedy = f"must be {count_of(len(several), 'name')}, one for each result; several results "
+        remedy += "are a list, plot_coefficients([first, second])"
+        called = listed("labels", [labels] if isinstance(labels, str) else labels, remedy)
+        if len(called) != len(several) or not all(isinstance(one, str) for one in called):
+            raise InvalidArgument("labels", labels, remedy)
     equations = list(dict.fromkeys(e for frame in frames for e in frame.index.unique(level=0)))
     shown = _shown(frames, names, boolean("constant", constant))
     subjects = {str(getattr(getattr(one, "model", None), "endog_names", "")) for one in several}
