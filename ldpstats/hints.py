@@ -172,8 +172,8 @@ HINTS: Mapping[str, Mapping[str, str]] = {
     "Facts": {  # what results are
         **dict.fromkeys(
             ("turnover", "transitions"),
-            "of persons they are survey.change(later, question, id=); of Survey.paths they need "
-            "weights=, of ones if all respondents count the same",
+            "of persons they are survey.change(later, question, id=), and of "
+            "survey.paths([first, second], 'job').frequencies('job')",
         ),
         **dict.fromkeys(("tidy", "estimates", "estimate", "to_csv", "to_string"), _FRAME),
         **dict.fromkeys(("loc", "iloc", "round", "to_pandas", "pivot", "unstack"), _FRAME),
@@ -303,8 +303,6 @@ HINTS: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("to_json", "to_markdown", "to_latex"), _TEXT),
         "to_dict": "a table is results.to_frame(), which pandas turns into what you like",
         "where": "conditions are text: survey.where(\"sex == 'f' and age > 30\")",
-        "client": "a device draws with the operating system's own randomness; "
-        "mechanism.privatize(answers, rng) simulates many",
         "Questionnaire": "each question has its mechanism: {'job': KRR(jobs, epsilon=1.0)}",
         "RAPPOR": "its epsilon follows from f, p and q; ORAPPOR(32, 2, 16, epsilon=1.0) is given "
         "one, and so is KRAPPOR(categories, epsilon)",

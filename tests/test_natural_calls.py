@@ -323,7 +323,6 @@ CALLS = {  # those that run, and those that may be refused, with a remedy
         ldp.Questionnaire({"job": jobs}, epsilon=1.0)
         krr.client().randomize("nurse")
         krr.p
-        sheet.client(seed=1)
         sheet.save("sheet.json")
         """,
     ),
@@ -428,7 +427,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     t.to_csv(folder / "semi.csv", index=False, sep=";")
     t.drop(columns=["agegroup", "month"]).to_stata(folder / "t.dta", write_index=False)
     s = ldp.Survey(t, sheet)
-    ws = ldp.Survey(t, sheet, weights="w", strata="region", clusters="school")
+    ws = ldp.Survey(t, sheet, weights="w", strata="region", clusters="school", nested=True)
     r, g, a = s.frequencies("job"), s.frequencies("job", by="sex"), s.association("job", "late")
     m = s.regression("late ~ age + sex").fit()
     reports = krr.privatize(df.job, rng)

@@ -518,7 +518,7 @@ class Estimates:
     _lock: Lock = field(default_factory=Lock)
 
     def at(self, sheets: int) -> dict[str, Any]:
-        """Estimate, lower and upper by question and category; null where there is no sequence.
+        """Estimate, lower and upper by question and category; why not, where there is no sequence.
 
         While they are computed for more sheets others get those from before; so do all where a file
         is damaged, which `health` names.
@@ -538,12 +538,13 @@ class Estimates:
         for name, mechanism in self.questionnaire.mechanisms.items():
             if isinstance(mechanism, Observed):
                 continue
-            found[name] = None
-            with suppress(NotAvailable):
+            try:
                 results: Any = survey.frequencies(name)
                 rows = results.conf_int(anytime=True).to_numpy()
                 both = np.column_stack([results.params, rows]).round(6)
                 found[name] = dict(zip(map(str, results.categories), both.tolist(), strict=True))
+            except NotAvailable as error:
+                found[name] = f"no estimates: {error}"
         return found
 
 

@@ -248,8 +248,9 @@ def _waves(
                 begin = steps[0] if begin is None and steps else begin
                 if not steps or steps[0].shape != begin.shape or (steps[0] != begin).any():
                     raise NotAvailable(
-                        f"the waves of {names[j]!r} need one known response that devices keep: "
-                        "make the mechanism as first >> second, in one cohort"
+                        f"waves of {names[j]!r}: {labels.mechanism} keeps a response of each "
+                        "cohort, and a joint model takes one: compare two waves by change(..., "
+                        "memoised=True); for more, collect with one cohort or first >> second"
                     )
     return made, waves, epsilon
 

@@ -111,6 +111,11 @@ class Held(ABC):
         return name
 
     @property
+    def kept(self) -> bool:
+        """Whether devices kept their responses from one of these waves to the next."""
+        return False
+
+    @property
     def whole_index(self) -> pd.Index[Any]:
         """Labels of the rows of the table: their numbers from 0, but for tables of pandas."""
         found: pd.Index[Any] = self.table.index
@@ -871,6 +876,10 @@ class Waves(Held):
 
     def origin(self, name: str) -> str:
         return self._source(name)[1]
+
+    @property
+    def kept(self) -> bool:
+        return all(wave.questionnaire.keep or wave.kept for wave, _ in self.sources.values())
 
     def owner(self, name: str) -> str | None:
         wave, old = self._source(name)

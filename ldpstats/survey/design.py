@@ -6,6 +6,7 @@ weights: in columns, or made from the design.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
@@ -26,7 +27,7 @@ from ldpstats.arguments import (
     real_number,
 )
 from ldpstats.engines.query import LEAST_WEIGHT, MOST_WEIGHT
-from ldpstats.errors import InvalidArgument
+from ldpstats.errors import InvalidArgument, LDPWarning
 from ldpstats.inference.designs.linearisation import SINGLE_UNIT, Replication, Sample, Stage
 from ldpstats.inference.designs.replicates import (
     KINDS,
@@ -56,8 +57,8 @@ class SampleDesign:
         Column of sampling units of each stage; without any, respondents were sampled.
     fpc : tuple of str
         Column of finite population corrections of each stage.
-    nested : bool
-        Whether labels of units are unique within strata only.
+    nested : bool or None
+        Whether labels of units are unique within strata only; None: they are, with a warning.
     single_unit : {"fail", "certainty", "centered", "average"}
         What a stratum with a single unit adds to a variance.
     replicates : ReplicateWeights, MadeReplicates or None
@@ -77,7 +78,7 @@ class SampleDesign:
     strata: tuple[str | None, ...] = ()
     clusters: tuple[str, ...] = ()
     fpc: tuple[str, ...] = ()
-    nested: bool = True
+    nested: bool | None = True
     single_unit: str = "fail"
     replicates: Replicates | None = None
     changes: tuple[Any, ...] = ()
@@ -114,7 +115,7 @@ class SampleDesign:
             strata_names,
             units,
             corrections,
-            boolean("nested", nested),
+            None if nested is None else boolean("nested", nested),
             one_of("single_unit", single_unit, SINGLE_UNIT),
             replicates,
         )
@@ -283,17 +284,24 @@ def stages_of(cells: Held, n: Array | None, design: SampleDesign) -> tuple[Stage
             unit, of = None, strata.at
         else:
             units = _split(strata, cells, "clusters", unit_column, n)
-            if not design.nested:
+            doubted = design.nested is None and stage == 1 and strata_column is not None
+            if doubted or design.nested is False:
                 codes, labels = pd.factorize(units.labels)
                 often = np.flatnonzero(np.bincount(codes) > 1)
                 if often.size:
                     label = labels[often[0]]
                     first, second = (strata[h] for h in units.of[codes == often[0]][:2])
                     more = f" ({often.size} such units)" if often.size > 1 else ""
-                    remedy = f"unit {label!r} is in {first!r} and in {second!r}{more}: correct it; "
-                    remedy += "or pass nested=True if labels are unique only within strata, and "
-                    remedy += "name other units"
-                    raise InvalidArgument("clusters", unit_column, remedy)
+                    found_in = f"unit {label!r} is in {first!r} and in {second!r}{more}: "
+                    if design.nested is False:
+                        remedy = "correct it; or pass nested=True if labels are unique only within "
+                        remedy += "strata, and name other units"
+                        raise InvalidArgument("clusters", unit_column, found_in + remedy)
+                    words = (
+                        f"clusters={unit_column!r}: {found_in}they are taken for different units. "
+                    )
+                    words += "Pass nested=True if they are; else correct the strata or the units"
+                    warnings.warn(words, LDPWarning, stacklevel=2)
             sampled = np.bincount(units.of, minlength=len(strata)).astype(float)
             unit, of = units.at, units.of
         N = np.full(len(strata), np.inf)

@@ -639,7 +639,6 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         at_values = replace(self, mechanisms={**self.mechanisms, **known})
         return replace(at_values.collector(entropy, **limits), mechanism=self, known=known)
 
-    @guided
     def client(
         self,
         entropy: Callable[[int], bytes] | None = None,

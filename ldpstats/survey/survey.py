@@ -61,6 +61,7 @@ from ldpstats.survey.data import (
     Held,
     held_on,
     identifiers,
+    maker_of,
     questionnaire_of,
     rows_of,
     with_series,
@@ -135,9 +136,10 @@ class Survey(Hinted):
     on_error : {"raise", "report"}
         With "report", Parquet files that are damaged or of other columns are left out, with a
         warning for each; every other file is counted exactly once.
-    nested : bool
+    nested : bool, optional
         Whether units in different strata are different ones, even if their labels agree. With
-        False labels must be unique in the whole table, and a unit in two strata is refused.
+        False labels must be unique in the whole table, and a unit in two strata is refused. By
+        default such units are taken for different ones, with a warning.
     single_unit : {"fail", "certainty", "centered", "average"}
         What a stratum with a single sampled unit adds to a variance: "fail" refuses and names such
         strata; "certainty" takes nothing, "centered" the squared deviation from zero, "average" the
@@ -189,7 +191,7 @@ class Survey(Hinted):
     table: Any = None
     engine: Any = None
     on_error: Any = "raise"
-    nested: Any = True
+    nested: Any = None
     single_unit: Any = "fail"
     replicate_weights: Any = None
     sep: Any = ","
@@ -1161,15 +1163,15 @@ class Survey(Hinted):
             self._refuse_dictionary(name, "cells")
             if isinstance(self._made_by(name), PUM):
                 raise NotAvailable(f"cells of {name!r}: it is a PUM question")
-        keep = memoised is not None and boolean("memoised", memoised)
-        if not keep:
+        memoised = self._memoised(names, memoised)
+        if not memoised:
             refuse_kept(self.data, names, memoised, "a joint model")
         return CellModel(
             cell_data(self.data, self.design, names, formulas_of(structure, parameters)),
             structure,
             names,
             candidates=candidates,
-            memoised=keep,
+            memoised=bool(memoised),
             parameters=parameters,
         )
 
@@ -1187,8 +1189,9 @@ class Survey(Hinted):
         name : str
             What the question of paths is called; "no, yes" is the path from no to yes.
         memoised : bool, optional
-            True: devices kept their response to each answer (`Mechanism.joint_law`). False: they
-            drew each report afresh. By default waves that may share responses are refused.
+            True: devices kept their response to each answer (`Mechanism.joint_law`), the default
+            of waves with ``Questionnaire(keep=True)``. False: they drew each report afresh. By
+            default other waves that may share responses are refused.
 
         Returns
         -------
@@ -1213,8 +1216,8 @@ class Survey(Hinted):
         [0.08, 0.08]
         """
         asked, name = self._different(listed("names", names, _QUESTIONS)), column_name("name", name)
-        keep = memoised is not None and boolean("memoised", memoised)
-        if not keep:
+        memoised = self._memoised(asked, memoised)
+        if not memoised:
             refuse_kept(self.data, asked, memoised, "paths")
         if self.design is not None and self.data.rows is not None:
             raise NotAvailable("paths of a domain: make them of the survey, and choose then")
@@ -1235,7 +1238,7 @@ class Survey(Hinted):
                 )
             waves.append(parts[0][1])
         made = [wave.mechanism for wave in waves]
-        panel = Panel.of(made) if keep else product(dict(zip(asked, made, strict=True)))
+        panel = Panel.of(made) if memoised else product(dict(zip(asked, made, strict=True)))
         y = np.ravel_multi_index([wave.y for wave in waves], [one.n_outputs for one in made])
         frame = pd.DataFrame({one: rows.public(one).plain() for one in public}, range(len(rows)))
         frame[name] = pd.Series(index=frame.index, dtype=object)
@@ -1277,8 +1280,8 @@ class Survey(Hinted):
         by : str or sequence of str, optional
             Public columns of groups, here those of the first survey: a change for each.
         memoised : bool, optional
-            As for `ldpstats.change`; by default True for two surveys whose questionnaires say that
-            devices keep their responses, ``Questionnaire(keep=True)``.
+            As for `ldpstats.change`; by default True for waves, in two surveys or `matched`, whose
+            questionnaires say that devices keep their responses, ``Questionnaire(keep=True)``.
         **how
             As for `ldpstats.change`: `waves`, `candidates`, `method`, with a design "inversion".
 
@@ -1308,9 +1311,6 @@ class Survey(Hinted):
         """
         check_options(how, change)
         partial = boolean("partial", partial)
-        if memoised is None and isinstance(first, Survey):  # what linked waves say they do
-            memoised = True if self.questionnaire.keep and first.questionnaire.keep else None
-        how |= {"memoised": memoised}
         if isinstance(first, Survey):
             question = column_name("second", second)
             if id is None:
@@ -1319,10 +1319,13 @@ class Survey(Hinted):
                 both = self.matched(first, id)
                 of = None if by is None else [f"{one}_1" for one in group_columns(by)]
                 asked = f"{question}_1", f"{question}_2"
-                return both.change(*asked, name or question, by=of, **how)
+                return both.change(*asked, name or question, memoised, by=of, **how)
             if by is not None or self.design is not None or first.design is not None:
                 raise NotAvailable("partial=True goes without groups and without a design")
             before, after = self.reports(question, id), first.reports(question, id)
+            if memoised is None and self.questionnaire.keep and first.questionnaire.keep:
+                memoised = True
+            how |= {"memoised": memoised}
             return change(before, after, name or question, partial=True, **how)
         if partial or id is not None:
             raise InvalidArgument("id", id, "goes with partial=, and with the survey of a wave")
@@ -1338,11 +1341,11 @@ class Survey(Hinted):
                 if not joint(part.data, (first, second)).nobs:
                     remedy = f"nobody in {label!r} answered both: leave the group out, where(...)"
                     raise InvalidArgument("by", columns, remedy)
-                found[label] = part.change(first, second, name, **how)
+                found[label] = part.change(first, second, name, memoised, **how)
             return found
         names = self._different((first, second))
         self._refuse_joint(names)
-        how.pop("memoised")
+        memoised = self._memoised(names, memoised)
         origins = {self.data.origin(question) for question in names}
         if name is None and len(origins) == 1:
             name = origins.pop()
@@ -1423,6 +1426,14 @@ class Survey(Hinted):
         return GroupedModel(groups, by, candidates, incomplete, name, ungrouped)
 
     # -- what analyses refuse --------------------------------------------------------------------
+
+    def _memoised(self, names: Sequence[str], memoised: object) -> bool | None:
+        """Whether devices kept their responses; None where neither caller nor waves say so."""
+        if memoised is not None:
+            return boolean("memoised", memoised)
+        sheet = self.questionnaire
+        makers = [maker_of(sheet[name]) for name in names if name in sheet]
+        return any(one.permanent is not None for one in makers) if self.data.kept else None
 
     def _made_by(self, name: str) -> Any:
         """The mechanism of a question; None of a public column."""

@@ -317,9 +317,20 @@ def test_results_are_those_of_linearisation_nearly():
 REFERENCE = Path(__file__).parents[1] / "reference" / "survey" / "people.csv"
 
 SAMPLES: dict[str, dict[str, Any]] = {
-    "two stages": {"strata": "stratum", "clusters": ["psu", "ssu"], "fpc": ["fpc1", "fpc2"]},
+    "two stages": {
+        "strata": "stratum",
+        "clusters": ["psu", "ssu"],
+        "fpc": ["fpc1", "fpc2"],
+        "nested": True,
+    },
     "certainty": {"strata": "alone", "fpc": "residents", "single_unit": "certainty"},
-    "centered": {"strata": "lone", "clusters": "psu", "fpc": "fpc1", "single_unit": "centered"},
+    "centered": {
+        "strata": "lone",
+        "clusters": "psu",
+        "fpc": "fpc1",
+        "single_unit": "centered",
+        "nested": True,
+    },
 }
 
 

@@ -32,6 +32,7 @@ from ldpstats.likelihood.covariance import (
     Unexplained,
     project_simplex,
 )
+from ldpstats.mechanisms import Mechanism, Product, mechanism_from_dict
 from ldpstats.models.frequency.answers import (
     Answers,
     WeightedSum,
@@ -48,6 +49,7 @@ from ldpstats.models.layout import (
     LONGEST_LABEL,
     Frame,
     Heading,
+    Table,
     closing_notes,
     figures,
     interval_note,
@@ -65,6 +67,7 @@ __all__ = [
     "contrast_law",
     "interval_kind",
     "null_law",
+    "paths_of",
     "quantile_table",
 ]
 
@@ -141,6 +144,8 @@ class FrequencyResults(Results, Laws):
         Which frequencies are above zero; tests and intervals of contrasts.
     mean, cumulative, quantile
         Of ordered answers, with intervals.
+    turnover, transitions
+        Of paths of waves (`Survey.paths`): who changed the answer, and to which.
     to_dict, to_json, from_dict, from_json
         Storage; no report is in it.
 
@@ -525,6 +530,63 @@ class FrequencyResults(Results, Laws):
         entries = [mean.estimate, mean.se, *mean.interval(alpha)]
         return pd.Series(entries, index=["estimate", "se", "lower", "upper"], name=name)
 
+    def turnover(self, alpha: float = 0.05) -> pd.Series[float]:
+        """Share of the persons whose answer was not the same in all waves, of `Survey.paths`.
+
+        Returns
+        -------
+        Series
+            "estimate", "se", "lower", "upper", as of `mean`.
+
+        Raises
+        ------
+        NotAvailable
+            If the categories are no paths.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill_1": ["no", "no", "yes", "no"] * 25,
+        ...                       "ill_2": ["no", "yes", "yes", "no"] * 25})
+        >>> asked = dict.fromkeys(("ill_1", "ill_2"), ldp.Warner(epsilon=4.0))
+        >>> paths = ldp.Survey(table, asked).paths(["ill_1", "ill_2"], "ill")
+        >>> paths.frequencies("ill").turnover().round(3).to_dict()
+        {'estimate': 0.241, 'se': 0.045, 'lower': 0.161, 'upper': 0.336}
+        """
+        _, paths = self._paths()
+        moved = (paths != paths[:, :1]).any(axis=1).astype(float)
+        return self.mean(moved, alpha).rename("turnover")
+
+    def transitions(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Shares of the answers in the last wave among those of each in the first, of paths.
+
+        Returns
+        -------
+        DataFrame, a row for each answer before and answer after
+            "estimate", "se", and "lower" and "upper" of `ratio`; nan where nobody is estimated to
+            begin.
+        """
+        waves, paths = self._paths()
+        labels, rows = waves[0][1].categories, []
+        index = pd.MultiIndex.from_product([labels, labels], names=[waves[0][0], waves[-1][0]])
+        for i, j in np.ndindex(len(labels), len(labels)):
+            begun = paths[:, 0] == i
+            both = begun & (paths[:, -1] == j)
+            R, p, V = self.linear.restricted(np.array([both, begun], dtype=float))
+            above, below = R @ p
+            rows.append([np.nan] * 4)
+            if below > 0.0:
+                se = np.sqrt(V.forms([R[0] - above / below * R[1]])[0]) / below
+                within = self.ratio(
+                    *(self.categories[one].tolist() for one in (both, begun)), alpha
+                )
+                rows[-1] = [above / below, se, within.low, within.high]
+        columns = ["estimate", "se", "lower", "upper"]
+        return Table(rows, index=index, columns=columns)
+
+    def _paths(self) -> tuple[list[tuple[str, Mechanism]], Array]:
+        return paths_of(mechanism_from_dict(self.mechanisms[0]))
+
     def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
         """Cumulative frequencies in the order of the categories, with score intervals.
 
@@ -783,6 +845,16 @@ def quantile_table(
         return pd.Series(rows[0], index=columns, name=called)
     index = pd.Index(wanted, name="q")
     return pd.DataFrame([row.tolist() for row in rows], index=index, columns=columns)
+
+
+def paths_of(mechanism: Mechanism) -> tuple[list[tuple[str, Mechanism]], Array]:
+    """The waves of a mechanism of paths, and the numbers of the answers of each path, (k, T)."""
+    waves = list(mechanism.questions.items()) if isinstance(mechanism, Product) else []
+    if not waves or not all(one.categories.equals(waves[0][1].categories) for _, one in waves):
+        words = 'paths of answers: survey.paths([...], "ill").frequencies("ill") has them'
+        raise NotAvailable(f"the categories of {mechanism} are no {words}")
+    sizes = [one.k for _, one in waves]
+    return waves, np.column_stack(np.unravel_index(np.arange(np.prod(sizes)), sizes))
 
 
 def checked_scores(scores: Any, labels: pd.Index[Any]) -> Array:

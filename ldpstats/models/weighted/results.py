@@ -27,11 +27,12 @@ from ldpstats.inference.designs.tests import (
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tests import TestResult, pvalue_text
 from ldpstats.labels import align, positions
-from ldpstats.mechanisms import Mechanism, Product, mechanism_from_dict
+from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.models.frequency.results import (
     NOT_ORDERED,
     check_order,
     checked_scores,
+    paths_of,
     quantile_table,
 )
 from ldpstats.models.layout import (
@@ -252,7 +253,7 @@ class WeightedResults(ByGroup, DesignResults):
         >>> results.transitions().loc["no", "estimate"].round(3).to_dict()
         {'no': 0.6, 'yes': 0.4}
         """
-        paths = self._paths()
+        _, paths = paths_of(self.mechanism)
         moved = (paths != paths[:, :1]).any(axis=1).astype(float)
         found = self._by_domain(Ratios(self._sums(moved), self._persons), level(alpha), "turnover")
         return self._cut(found, alpha)
@@ -270,9 +271,8 @@ class WeightedResults(ByGroup, DesignResults):
         DataFrame, a row for each domain, answer before and answer after
             "estimate", "se", "lower", "upper"; nan where nobody is estimated to begin.
         """
-        paths, alpha = self._paths(), level(alpha)
-        waves: Any = self.mechanism
-        (first, made), *_, (last, _) = waves.questions.items()
+        waves, paths = paths_of(self.mechanism)
+        alpha, (first, made), (last, _) = level(alpha), waves[0], waves[-1]
         labels, k = made.categories, made.k
         of_first = np.eye(k)[paths[:, 0]].T
         both = (of_first[:, None] * np.eye(k)[paths[:, -1]].T).reshape(k * k, -1)
@@ -284,16 +284,6 @@ class WeightedResults(ByGroup, DesignResults):
         table = self._of_totals(functions, self.domains.df.repeat(k * k), alpha, index)
         found: pd.DataFrame = self._cut(table, alpha)
         return found
-
-    def _paths(self) -> Array:
-        """The numbers of the answers of each category, (k, T), which is a path of them."""
-        made: Any = self.mechanism
-        waves = list(made.questions.values()) if isinstance(made, Product) else []
-        if not waves or not all(one.categories.equals(waves[0].categories) for one in waves):
-            words = 'paths of answers: survey.paths([...], "ill").frequencies("ill") has them'
-            raise NotAvailable(f"the categories of {made} are no {words}")
-        sizes = [one.k for one in waves]
-        return np.column_stack(np.unravel_index(np.arange(len(self.categories)), sizes))
 
     def _cut(self, found: Any, alpha: float) -> Any:
         """The intervals of shares, cut to [0, 1]."""
