@@ -6,6 +6,7 @@ Then names that people misspell, and text in HTML, LaTeX and a terminal.
 from __future__ import annotations
 
 import html
+import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
@@ -342,6 +343,13 @@ class Printed:
 
     def _repr_html_(self) -> str:
         return html_lines(str(self))
+
+
+def page_text(text: str, indent: int) -> str:
+    """Text in lines of 80 columns, broken at blanks; what goes on below is indented."""
+    how: Any = {"subsequent_indent": " " * indent, "break_long_words": False}
+    lines = text.split("\n")
+    return "\n".join(textwrap.fill(one, 80, break_on_hyphens=False, **how) for one in lines)
 
 
 def html_text(text: str) -> str:

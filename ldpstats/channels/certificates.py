@@ -14,7 +14,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Printed, as_array, distribution, numbers, whole_below
+from ldpstats.arguments import (
+    Printed,
+    as_array,
+    distribution,
+    numbers,
+    page_text,
+    whole_below,
+)
 from ldpstats.channels.structured import Channel, Dense
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import sensitive_codes
@@ -283,7 +290,7 @@ class Audit(Printed):
                 *self.sensitive
             )
         return (
-            f"Privacy audit of {self.mechanism}\n"
+            f"{page_text(f'Privacy audit of {self.mechanism}', 4)}\n"
             f"  epsilon declared             {self.declared:.12g}\n"
             f"  epsilon of the channel Q     {self.channel:.12g}\n"
             f"  epsilon of the sampler       {self.sampler:.12g}\n"

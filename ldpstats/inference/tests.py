@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import html_table, level, numbers, one_of, real_number
+from ldpstats.arguments import html_table, level, numbers, one_of, page_text, real_number
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.estimators.solvers import root
@@ -403,7 +403,7 @@ class TestResult(Document):
         lines = [self.method, f"  H0: {self.null}", "  " + ", ".join(shown)]
         if self.note:
             lines.append(f"  Note: {self.note}")
-        return "\n".join(lines)
+        return page_text("\n".join(lines), 4)
 
     @classmethod
     def chi_square(

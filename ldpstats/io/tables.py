@@ -57,12 +57,20 @@ def file_format(path: FilePath) -> str:
         if name.endswith(suffix):
             return suffix
     reader = BY_PANDAS.get(os.path.splitext(name)[1])
-    read = f"; pandas reads it: Survey(pandas.{reader}({name!r}), ...)" if reader else ""
-    raise refusal(path, f"has no known format: the name must end in {', '.join(_FORMATS)}{read}")
+    remedy = f"has no known format: the name must end in {', '.join(_FORMATS)}"
+    if reader:
+        stem = os.path.splitext(name)[0]
+        remedy = f"Survey({name!r}, ...) reads it in Python; else make it a Parquet file: "
+        remedy += f"pandas.{reader}({name!r}).to_parquet('{stem}.parquet')"
+    raise refusal(path, remedy)
 
 
 def columns_shown(columns: Sequence[str]) -> str:
     """The names of columns for an error, twenty at most."""
+    if len(columns) == 1 and (other := [c for c in ";\t" if c in columns[0]]):
+        words = f"one column, {columns[0]!r}; if this is a file, its fields have {other[0]!r} "
+        words += f"between them: Survey(..., sep={other[0]!r}) reads it, and --sep with "
+        return f"{words}--questionnaire"
     return ", ".join(map(repr, columns[:20])) + ", ..." * (len(columns) > 20) or "none"
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import level, one_of
+from ldpstats.arguments import level, one_of, page_text
 from ldpstats.errors import InvalidArgument, LDPError, LDPWarning, NotAvailable
 from ldpstats.estimators.base import Estimator
 from ldpstats.inference.tests import adjust, pvalue_text
@@ -258,7 +258,7 @@ class AssociationMatrix(Stored):
     def __repr__(self) -> str:
         some = f", {len(self.failed)} failed" if self.failed else ""
         pairs = "1 pair" if len(self.pairs) == 1 else f"{len(self.pairs)} pairs"
-        return f"AssociationMatrix({', '.join(self.names)}: {pairs}{some})"
+        return page_text(f"AssociationMatrix({', '.join(self.names)}: {pairs}{some})", 4)
 
     def __getitem__(self, names: tuple[str, str]) -> AssociationResults | WeightedTable:
         """The fit of two variables, in the order in which they were given to `associations`."""

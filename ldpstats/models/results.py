@@ -301,9 +301,7 @@ class Results(Labelled, Fit):
         >>> float(results.t_test("a = b").pvalue.round(4))
         0.001
         """
-        from statsmodels.stats.contrast import ContrastResults  # which take a while
-
-        from ldpstats.models.statsmodels import ScoreContrasts
+        from ldpstats.models.statsmodels import Contrasts, ScoreContrasts  # which take a while
 
         given, value = linear_hypothesis(hypothesis, self.terms)
         df = self._contrast_df(given)
@@ -324,9 +322,7 @@ class Results(Labelled, Fit):
         sd = np.sqrt(np.maximum(variance, 0.0))
         if df is not None:
             how = {"sd": sd, "value": value, "df_denom": df if np.ptp(df) else float(df[0])}
-            contrasts = ContrastResults(
-                effect=effect, t=(effect - value) / sd, distribution="t", **how
-            )
+            contrasts = Contrasts(effect=effect, t=(effect - value) / sd, distribution="t", **how)
             contrasts.c_names = contrast_names(given, value, self.terms)
             return contrasts
         se, skewness, scored = sd.copy(), np.zeros(len(sd)), False

@@ -19,9 +19,17 @@ from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_base
 from statsmodels.stats.contrast import ContrastResults
 
-from ldpstats.arguments import Array, display_width, html_text, latex_text
+from ldpstats.arguments import Array, display_width, html_text, latex_text, page_text
 from ldpstats.inference.intervals import inverted
 from ldpstats.inference.tests import pvalue_text
+from ldpstats.models.layout import (
+    LONGEST_LABEL,
+    SummaryTable,
+    decimals,
+    distinct_lines,
+    figures,
+    interval_columns,
+)
 
 _PAGE = 80  # columns of a summary
 _WIDTH = 10  # of a column of a table, where there is room
@@ -122,11 +130,12 @@ class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no typ
         plain = Summary()
         plain.tables, plain.extra_txt = self._tables(placeholder, _PAGE), self.extra_txt
         tables, gap, notes = str(plain.as_text()).partition("\n\n")
-        width = max(_NARROWEST, *map(len, tables.split("\n")))
+        width = max(_NARROWEST, *map(len, tables.split("\n")[1:]))
         tables = tables.replace(_FILLER, "")
         for i, text in enumerate(texts):
             tables = tables.replace(chr(_FIRST + i), text)
-        lines = []
+        first, end, rest = tables.partition("\n")
+        tables, lines = page_text(first, 2) + end + rest, []
         for note in notes.split("\n"):  # none begins or ends with the sign of an equation
             line = textwrap.fill(
                 re.sub(" ([=<]) ", "\0\\1\0", note),
@@ -226,23 +235,45 @@ def _lines(pair: Sequence[str], room: int) -> list[list[str]]:
     return [[name if i == 0 else "", line] for i, line in enumerate(shown)]
 
 
-class ScoreContrasts(ContrastResults):  # type: ignore[misc]  # statsmodels ships no types
-    """`ContrastResults` whose intervals are the values that the tests do not reject."""
+class Contrasts(ContrastResults):  # type: ignore[misc]  # statsmodels ships no types
+    """`ContrastResults` in the layout of summaries."""
+
+    _statistic = ""
+
+    def summary(self, xname: Any = None, alpha: float = 0.05, title: Any = None) -> Any:
+        """The table of the tests; of several together a line."""
+        if self.effect is None:
+            value, p = float(self.statistic), f"{float(self.pvalue):.4g}"
+            df = f"df_denom={self.df_denom:.3g}"
+            if self.distribution == "F":
+                return f"<F test: F={value:.4g}, p={p}, {df}, df_num={self.df_num:.3g}>"
+            return f"<Wald test (chi2): statistic={value:.4g}, p-value={p}, {df}>"
+        letter = "t" if self.distribution == "t" else "z"
+        numbers = np.column_stack([self.effect, np.ravel(self.sd), self.conf_int(alpha)])
+        tests = zip(np.ravel(self.statistic), np.atleast_1d(self.pvalue), strict=True)
+        digits, body = decimals(numbers[:, 1]), []
+        for row, (statistic, p) in zip(numbers, tests, strict=True):
+            effect, se, *ends = figures(row, digits)
+            body.append([effect, se, *figures([statistic], 2), pvalue_text(float(p)), *ends])
+        heads = ["coef", "std err", self._statistic or letter, f"P>|{letter}|"]
+        heads += interval_columns(alpha)
+        words = "Test for Constraints" if title is None else title
+        names = distinct_lines(self.c_names if xname is None else xname, LONGEST_LABEL)
+        return SummaryTable(words, (), heads, names, body, ()).layout()
+
+    def __str__(self) -> str:
+        return str(self.summary()).rstrip()
+
+    __repr__ = __str__
+
+
+class ScoreContrasts(Contrasts):
+    """Contrasts whose intervals are the values that the tests do not reject."""
 
     def __init__(self, R: Array, law: Callable[[Array], Any], scored: bool, **values: Any) -> None:
         super().__init__(**values)
-        self._R, self._law, self._scored = R, law, scored
-
-    def summary(self, xname: Any = None, alpha: float = 0.05, title: Any = None) -> Any:
-        """The table of statsmodels, which says what z is, with small p-values as "<0.001"."""
-        table = super().summary(xname, alpha, title)
-        head, *rows = table
-        at = [cell.data for cell in head].index("P>|z|")
-        for row, p in zip(rows, np.atleast_1d(self.pvalue), strict=True):
-            row[at].data = pvalue_text(float(p))
-        if self._scored:
-            head[at - 1].data = "score z"  # its standard error is the one under the hypothesis
-        return table
+        self._R, self._law = R, law
+        self._statistic = "score z" if scored else ""  # its error is that under the hypothesis
 
     def conf_int(self, alpha: float = 0.05) -> Array:
         """Score intervals, shape (q, 2); Wald's for contrasts whose law is not known."""

@@ -627,15 +627,22 @@ def read_by_pandas(files: Any) -> Any:
         return files
     how = f"pandas.{reader}({str(path)!r})"
     try:
-        return getattr(pd, reader)(path)
+        frame: pd.DataFrame = getattr(pd, reader)(path)
     except ImportError as error:
-        remedy = f"{how} needs another package: {error}"
+        remedy = f"{how} needs another package: pip install 'ldpstats[files]' ({error})"
         raise NotAvailable(f"{path}: {remedy}") from None
     except OSError as error:
         raise refusal(path, f"cannot be read ({error.strerror or error})") from None
     except Exception as error:  # whatever is wrong with a file of somebody else's program
         remedy = f"{how} fails: {error}; correct the call, and pass the table that it returns"
         raise refusal(path, remedy) from None
+    for name, labels in frame.attrs.get("variable_value_labels", {}).items():
+        if isinstance(frame[name].dtype, pd.CategoricalDtype):  # of SPSS: pandas sorts them by name
+            known = frame[name].cat.categories
+            order = dict.fromkeys([*(labels[code] for code in sorted(labels)), *known])
+            frame[name] = frame[name].cat.reorder_categories([x for x in order if x in known])
+    frame.attrs = {}
+    return frame
 
 
 def with_series(

@@ -294,7 +294,7 @@ def _over_waves(sheet: Any, private: Sequence[Question], found: dict[str, list[f
     words += " If all answers were equally likely before and hers stays the same, it can be "
     words += "believed at most after so many sheets:"
     shown = [name for name, (_, _, before, *_) in found.items() if before == before][:4]
-    rows = [("sheets", "epsilon", *(one_line(name, 16) for name in shown))]
+    rows = [("sheets", "epsilon", *(one_line(name, 14) for name in shown))]
     fresh = largest([row[0] for name, row in found.items() if name not in kept], sheet.ask)
     single = largest(
         [

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import boolean, listed
+from ldpstats.arguments import boolean, listed, page_text
 from ldpstats.cells import Structure
 from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
@@ -337,7 +337,8 @@ class Survey(Hinted):
         kinds = [f"{kind}: {names}" for kind, names in self._kinds().items() if names]
         lost = [f"{self.lost[0]} and {self.lost[1]} in one wave only"] if any(self.lost) else []
         design = [str(self.design)] if self.design is not None else []
-        return f"Survey({'; '.join([f'{len(self)} rows', *kinds, *lost, *design])})"
+        text = f"Survey({'; '.join([f'{len(self)} rows', *kinds, *lost, *design])})"
+        return page_text(text, len("Survey("))
 
     def _repr_html_(self) -> str:
         lost = f"; in one wave only: {self.lost[0]} and {self.lost[1]}" if any(self.lost) else ""

@@ -474,9 +474,6 @@ class Table:
                 raise InvalidArgument(what, name, f"no such column; {held}")
             shown = columns_shown(self.columns)
             hint = did_you_mean(name, self.columns)
-            if len(self.columns) == 1 and (other := [c for c in ";\t" if c in self.columns[0]]):
-                hint = f"; if this is a file, its fields have {other[0]!r} between them: "
-                hint += f"give Survey sep={other[0]!r} (--sep)"
             raise InvalidArgument(what, name, f"no such column; the table has {shown}{hint}")
 
     def arranged(self, columns: Mapping[str, Any]) -> Any:

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import Array, html_lines, html_table
+from ldpstats.arguments import Array, html_lines, html_table, page_text
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.solvers import root
@@ -78,9 +78,10 @@ class Effect(Document):
 
     def __str__(self) -> str:
         if not self.given:
-            return f"{self.name}: not given, because {self.message}"
+            return page_text(f"{self.name}: not given, because {self.message}", 2)
         note = f" ({self.message})" if self.message else ""
-        return f"{self.name}: {self._estimate_text()}, {' '.join(self._set_text())}{note}"
+        text = f"{self.name}: {self._estimate_text()}, {' '.join(self._set_text())}{note}"
+        return page_text(text, 2)
 
     def _repr_html_(self) -> str:
         """The effect, in a notebook."""

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from statsmodels.stats.contrast import ContrastResults
 
 from ldpstats.arguments import Array, did_you_mean, level
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -44,7 +43,8 @@ from ldpstats.models.layout import (
     interval_columns,
     one_line,
 )
-from ldpstats.models.results import array_hypothesis, text_hypothesis
+from ldpstats.models.results import array_hypothesis, contrast_names, text_hypothesis
+from ldpstats.models.statsmodels import Contrasts
 from ldpstats.reports.single import Reports
 
 Codes = npt.NDArray[np.int64]
@@ -170,7 +170,10 @@ class WaldResults(Tabulated):
         >>> float(result.t_test("const = 0").pvalue.round(3))
         0.034
         """
-        return t_contrasts(*self._estimated, *self._hypothesis(hypothesis), self.degrees)
+        R, value = self._hypothesis(hypothesis)
+        contrasts = t_contrasts(*self._estimated, R, value, self.degrees)
+        contrasts.c_names = contrast_names(R, value, pd.Index(self._names))
+        return contrasts
 
     def wald_test(self, hypothesis: Any) -> Any:
         """Wald test of linear hypotheses together, see `t_test`.
@@ -287,9 +290,7 @@ def t_pvalues(z: Array, df: Any) -> Array:
     return np.asarray(2.0 * (ndtr(below) if df is None else stdtr(df, below)))
 
 
-def t_contrasts(
-    params: Array, covariance: Array, R: Array, value: Array, df: Degrees
-) -> ContrastResults:
+def t_contrasts(params: Array, covariance: Array, R: Array, value: Array, df: Degrees) -> Contrasts:
     """Two-sided Wald tests of the rows of R b = value: t with `df`, of each row, or normal."""
     covariance = _needed(covariance, R)
     variance = np.einsum("ij,jk,ik->i", R, covariance, R)
@@ -301,15 +302,15 @@ def t_contrasts(
     statistic = (effect - value) / sd
     if callable(df):
         each = np.array([df(row[None, :]) for row in R])
-        return ContrastResults(effect=effect, t=statistic, sd=sd, df_denom=each)
+        return Contrasts(effect=effect, t=statistic, sd=sd, df_denom=each)
     if df is not None:
-        return ContrastResults(effect=effect, t=statistic, sd=sd, df_denom=df)
-    return ContrastResults(effect=effect, statistic=statistic, sd=sd, distribution="norm")
+        return Contrasts(effect=effect, t=statistic, sd=sd, df_denom=df)
+    return Contrasts(effect=effect, statistic=statistic, sd=sd, distribution="norm")
 
 
 def wald_contrast(
     params: Array, covariance: Array, R: Array, value: Array, df: Degrees
-) -> ContrastResults:
+) -> Contrasts:
     """Wald test of R b = value: F with `df`, chi-square without, HTZ with those of contrasts."""
     covariance = _needed(covariance, R)
     V = R @ covariance @ R.T
@@ -333,10 +334,10 @@ def wald_contrast(
                 f"{rank} hypotheses together: the clusters, or respondents, that have information "
                 "on these coefficients are too few: test fewer, or one at a time by t_test"
             )
-        return ContrastResults(F=statistic / rank * left / together, df_denom=left, df_num=rank)
+        return Contrasts(F=statistic / rank * left / together, df_denom=left, df_num=rank)
     if df is not None:
-        return ContrastResults(F=statistic / rank, df_denom=df, df_num=rank)
-    return ContrastResults(statistic=statistic, df_denom=rank, distribution="chi2")
+        return Contrasts(F=statistic / rank, df_denom=df, df_num=rank)
+    return Contrasts(statistic=statistic, df_denom=rank, distribution="chi2")
 
 
 def _needed(covariance: Array, R: Array) -> Array:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -32,9 +32,7 @@ from ldpstats.models.regression.structure import (
     cluster_options,
     response_data,
 )
-
-if TYPE_CHECKING:
-    from statsmodels.stats.contrast import ContrastResults
+from ldpstats.models.statsmodels import Contrasts
 
 FEW_RESPONDENTS = 30.0  # degrees of freedom below which HC2 alone may miss a variance
 _SCORES = 8  # scores that a note shows
@@ -466,7 +464,7 @@ class PrivatizedOLSResults(Coefficients):
 
     # -- tests -------------------------------------------------------------------------------
 
-    def wald_test(self, hypothesis: Any, use_f: bool | None = None) -> ContrastResults:
+    def wald_test(self, hypothesis: Any, use_f: bool | None = None) -> Contrasts:
         """Wald test of several linear restrictions together.
 
         Parameters
@@ -480,7 +478,7 @@ class PrivatizedOLSResults(Coefficients):
         df = self._contrast_df if is_f else None
         return wald_contrast(*self._estimated, *self._hypothesis(hypothesis), df)
 
-    def f_test(self, hypothesis: Any) -> ContrastResults:
+    def f_test(self, hypothesis: Any) -> Contrasts:
         """F test of several linear restrictions together."""
         return self.wald_test(hypothesis, use_f=True)
 
