@@ -89,7 +89,8 @@ class SmallAreas(Stored):
     params, bse : Series, indexed by area
         Small area estimates, and the roots of their mean square errors.
     mse : DataFrame
-        The three terms of each mean square error, "g1", "g2" and "g3", and their sum "mse".
+        The three terms of each mean square error, "g1", "g2" and "g3", and their sum "mse"; "g4",
+        which benchmarking adds, and the sum with it, "benchmarked".
     coefficients : DataFrame
         Of the regression: "estimate", "se", "lower", "upper", "pvalue".
     areas : AreaFit
@@ -216,10 +217,18 @@ class SmallAreas(Stored):
 
     @property
     def mse(self) -> pd.DataFrame:
-        """Mean square errors: "g1", "g2", "g3" and "mse", which is g1 + g2 + 2 g3."""
+        """Mean square errors, of `params` and of `benchmarked`.
+
+        "g1", "g2", "g3" and "mse", which is g1 + g2 + 2 g3. "g4" is what benchmarking adds, and
+        "benchmarked" the sum mse + g4. What is missing of the total, d, is a contrast of residuals,
+        of which the error of the best predictor is independent: an area that takes the share r of d
+        has r^2 Var(d) on top (Wang, Fuller and Qu 2008, Survey Methodology 34, 29-36; Steorts and
+        Ghosh 2013, Statistica Sinica 23, 749-767). That A is estimated is allowed for in "mse".
+        """
         g1, g2, g3 = self.areas.errors
         columns = {"g1": g1, "g2": g2, "g3": g3, "mse": self.areas.mse}
-        return pd.DataFrame(columns, index=self.index)
+        g4 = self._shares**2 * self.areas.lack(self.weights)
+        return pd.DataFrame(columns | {"g4": g4, "benchmarked": columns["mse"] + g4}, self.index)
 
     @property
     def bse(self) -> pd.Series[float]:
@@ -254,11 +263,17 @@ class SmallAreas(Stored):
         They differ least from `params`, in units of the mean square errors: area i takes the share
         ``w_i mse_i / sum_j w_j^2 mse_j`` of what is missing. Weights are numbers of reports; in a
         complex sample sums of weights (Datta, Ghosh, Steorts and Maples 2011, Test 20, 574-588).
+        Their root mean square errors are the roots of ``mse["benchmarked"]``.
         """
-        estimate, spread = self.areas.estimate, self.weights * self.areas.mse
-        missing = self.total - float(self.weights @ estimate)
-        moved = estimate + missing * spread / float(self.weights @ spread)
+        missing = self.total - float(self.weights @ self.areas.estimate)
+        moved = self.areas.estimate + missing * self._shares
         return pd.Series(moved, index=self.index, name="benchmarked")
+
+    @property
+    def _shares(self) -> Array:
+        """What each area takes of what is missing, (m,)."""
+        spread = self.weights * self.areas.mse
+        return np.asarray(spread / (self.weights @ spread))
 
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of estimates.
@@ -273,7 +288,8 @@ class SmallAreas(Stored):
         DataFrame, a row for each area
             "nobs", "direct" and "direct_se" (nan without reports), "params", "bse", "lower" and
             "upper" (cut to [0, 1]), "own" (the weight of the direct estimate in `params`),
-            "synthetic" (the prediction, which has the other weight) and "benchmarked".
+            "synthetic" (the prediction, which has the other weight), "benchmarked" and
+            "benchmarked_bse", the root of its mean square error.
         """
         alpha, fit, se = level(alpha), self.areas, self.bse.to_numpy()
         bounds = edge_normal(fit.bounds(alpha), fit.estimate, se, alpha)
@@ -289,6 +305,7 @@ class SmallAreas(Stored):
             "own": 1.0 - fit.shrinkage,
             "synthetic": fit.synthetic,
             "benchmarked": self.benchmarked,
+            "benchmarked_bse": np.sqrt(self.mse["benchmarked"]),
         }
         return pd.DataFrame(columns, index=self.index)
 
@@ -536,6 +553,13 @@ class AreaFit(Document):
         """``g1 + g2 + 2 g3``, (m,): g1 at the estimated A is too small by g3 on average."""
         g1, g2, g3 = self.errors
         return np.asarray(g1 + g2 + 2.0 * g3)
+
+    def lack(self, weights: Array) -> float:
+        """Variance of what the estimates, summed with weights (m,), lack of the direct ones."""
+        some = np.isfinite(self.direct)
+        c, X = (weights * self.shrinkage)[some], self.X[some]
+        known = self.coefficients.known().forms([c @ X])[0]
+        return float(c**2 @ (self.variance + self.noise[some]) - known)
 
     def bounds(self, alpha: float) -> Array:
         """Intervals, (m, 2), that know how well A is known, not cut to [0, 1].

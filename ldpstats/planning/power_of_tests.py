@@ -474,7 +474,9 @@ _GOALS = ("total", "worst")
 _LONGEST = 5  # terms of a contrast that are written out
 
 
-def objective(goal: Any, labels: pd.Index[Any]) -> tuple[str, Callable[[Mechanism, Array], float]]:
+def objective(
+    goal: Any, labels: pd.Index[Any], power: object = None
+) -> tuple[str, Callable[[Mechanism, Array], float]]:
     """What `goal` asks to be small, in words, and as a loss of one respondent, at p.
 
     The respondents that are needed are proportional to the loss; of a test it is their number.
@@ -483,8 +485,11 @@ def objective(goal: Any, labels: pd.Index[Any]) -> tuple[str, Callable[[Mechanis
         if isinstance(goal, IndependenceTest):
             remedy = "is of two variables: compare pairs of mechanisms by sample_size(..., goal=)"
             raise InvalidArgument("goal", goal.words, remedy)
-        words = f"number of respondents for power 0.8 {goal.words}"
-        return words, lambda mechanism, p: float(sample_size(mechanism, goal=goal))
+        asked = checked_power(_POWER if power is None else power, 0.05)
+        words = f"number of respondents for power {asked:g} {goal.words}"
+        return words, lambda made, p: float(sample_size(made, goal=goal, power=asked))
+    if power is not None:
+        raise InvalidArgument("power", power, "goes with a test as goal=, such as ValueTest(...)")
     if not isinstance(goal, Mapping):
         if not isinstance(goal, str):
             remedy = 'must be "total", "worst", a mapping from labels to weights, or a test'
