@@ -550,7 +550,8 @@ class Coefficients(Stored, WaldResults):
         """Draw predictions of the true answers along a covariate.
 
         Numbers have a curve with a band; factors, private predictors and numbers with few values
-        have points with intervals.
+        have points with intervals. Of more than ten groups each has a panel with its curve, or a
+        row with its points; so has each of more than ten levels.
 
         Parameters
         ----------

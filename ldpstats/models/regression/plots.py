@@ -25,6 +25,7 @@ from ldpstats.models.plots import (
     interval_name,
     name_rows,
     new_figure,
+    percent_axis,
     percent_text,
     plain,
     plot_rows,
@@ -45,6 +46,7 @@ _MOST_POINTS = 10_000
 _FEW = 7  # values of a number up to which it is drawn as points
 _MOST_LEVELS = 30
 _MOST_PANELS = 12
+_MOST_COLOURS = 10
 _COLUMNS = 3
 _LONGEST = 18
 _ROOM = 34  # characters of labels of levels that stand side by side
@@ -321,14 +323,21 @@ def plot_effects(
     if by and (name is None or name in question.names):
         remedy = f"goes with name=, another covariate, one of {', '.join(rows.covariates)}"
         raise InvalidArgument("by", by, remedy)
-    # a panel for each covariate; or for each group, where categories have the colours
+    several, crowded = law.labels is not None, len(groups) > _MOST_COLOURS
+    found = {one: _predicted(question, one, at, points) for one in names[: 1 if by else None]}
+    if len(found) == 1 and not (by and several):
+        values, is_number, table = found[names[0]]
+        if not is_number and (crowded or len(values) > _MOST_COLOURS):
+            return _effect_rows(question, names[0], values, groups, table, ax, title)
+    # a panel for each covariate; or for each group, where categories have the colours, or there
+    # are too many for a colour each
     drawn = {one: (one, list(range(len(groups)))) for one in names}
-    if by and law.labels is not None:
+    if by and (several or crowded):
         drawn = {group: (names[0], [g]) for g, group in enumerate(groups)}
 
     def draw(ax: Axes, head: str, room: int = _ROOM // 2) -> None:
         one, some = drawn[head]
-        _draw_effect(ax, question, one, some, groups, at, points, room)
+        _draw_effect(ax, question, one, some, groups, *found[one], room)
         if len(drawn) > 1 and by:
             ax.set_title(plain(axis_labels([head], 26)[0]), fontsize="medium")
 
@@ -345,11 +354,55 @@ def plot_effects(
     if ax is not None:
         remedy = f"takes one covariate: pass name=, one of {', '.join(names)}"
         raise InvalidArgument("ax", "Axes", "has room for one group" if by else remedy)
-    sizes = (_EFFECT_PANEL, 2.9), (0.8, 0.9)
-    grid, panels = _in_panels(draw, heads, _COLUMNS, *sizes, title_text(title, ""))
+    size, columns = (_EFFECT_PANEL, 2.9), _COLUMNS
+    if len(heads) > _MOST_PANELS:
+        size, columns = (2.2, 1.7), 5
+    grid, panels = _in_panels(draw, heads, columns, size, (0.8, 0.9), title_text(title, ""))
     for ax in grid[:, 0]:
         ax.set_ylabel(plain(law.unit))
     return panels
+
+
+def _predicted(question: Any, name: str, at: str, points: int) -> tuple[Any, bool, Array]:
+    """Values of a covariate, whether it is a number, and (groups, values, k, 3) of predictions."""
+    values, is_number = _values(question.rows, name, points)
+    settings = [{name: value} for value in values]
+    frame = replace(question, settings=settings, typical=at == "mean").predictions().frame
+    table = frame[["mean", "lower", "upper"]].to_numpy()
+    return values, is_number, table.reshape(len(question.labels), len(values), -1, 3)
+
+
+def _effect_rows(
+    question: Any,
+    name: str,
+    values: Any,
+    groups: list[str],
+    table: Array,
+    ax: Axes | None,
+    title: str | None,
+) -> Any:
+    """Many groups or levels: a row each, in a panel for each level or category."""
+    law = question.rows.law
+    levels, categories = (
+        [str(value) for value in values],
+        list(map(str, [""] if law.labels is None else law.labels)),
+    )
+    pairs = [
+        (f"{name} = {level}", group) if len(groups) > 1 else (category, level)
+        for group in groups
+        for level in levels
+        for category in categories
+    ]
+    columns, index = ["params", "lower", "upper"], pd.MultiIndex.from_tuples(pairs)
+    frame = pd.DataFrame(table.reshape(-1, 3), index=index, columns=columns)
+    what = law.subject if law.labels is None else law.data.response_name
+    words = title_text(title, f"{what}, by {' and '.join([name, *question.names])}")
+    most = max(len(groups), len(levels))
+    drawn = draw_estimates(frame, law.unit, question.alpha, most, ax, words, None)
+    if isinstance(law.data.outcome, Categorical):
+        for panel in np.ravel(drawn):
+            percent_axis(panel)
+    return drawn
 
 
 def _draw_effect(
@@ -358,26 +411,22 @@ def _draw_effect(
     name: str,
     some: list[int],
     groups: list[str],
-    at: str,
-    points: int,
+    values: Any,
+    is_number: bool,
+    table: Array,
     room: int,
 ) -> None:
     """Draw some groups along a covariate: curves with bands of numbers, points of levels."""
     law = question.rows.law
-    values, is_number = _values(question.rows, name, points)
-    settings = [{name: value} for value in values]
-    frame = replace(question, settings=settings, typical=at == "mean").predictions().frame
-    table = frame[["mean", "lower", "upper"]].to_numpy()
-    table = table.reshape(len(groups), len(values), -1, 3)[some]
     # a colour for each group, or category
-    mean, low, high = table.transpose(3, 1, 0, 2).reshape(3, len(values), -1)
+    mean, low, high = table[some].transpose(3, 1, 0, 2).reshape(3, len(values), -1)
     k = mean.shape[1]
-    labels = ["prediction"] if len(groups) == 1 else axis_labels(groups, _LONGEST)
+    labels = ["prediction"] if len(some) == 1 else axis_labels(groups, _LONGEST)
     if law.labels is not None:
         labels = axis_labels(law.labels, _LONGEST)
     interval = interval_name(question.alpha) if k == 1 else "_none"
     colours: list[Any] = [f"C{a}" for a in range(k)]
-    if k > 10:
+    if k > _MOST_COLOURS:
         import matplotlib
 
         colours = list(matplotlib.colormaps["viridis"](np.linspace(0.0, 0.95, k)))
