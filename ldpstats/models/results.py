@@ -301,7 +301,7 @@ class Results(Labelled, Fit):
         >>> float(results.t_test("a = b").pvalue.round(4))
         0.001
         """
-        from ldpstats.models.statsmodels import Contrasts, ScoreContrasts  # which take a while
+        from ldpstats.models.contrasts import Contrasts, ScoreContrasts  # which take a while
 
         given, value = linear_hypothesis(hypothesis, self.terms)
         df = self._contrast_df(given)

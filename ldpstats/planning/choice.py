@@ -336,7 +336,8 @@ def _asking_some(
         needed, mechanism = np.inf, ""
         for _, made in contenders(labels, epsilon / asked).values():
             with suppress(NotAvailable):
-                needed, mechanism = min((needed, mechanism), (loss(made), str(made)))
+                if (value := loss(made)) < needed * (1.0 - _TIED):
+                    needed, mechanism = value, str(made)
         needed = needed * questions / asked  # only so many answer each question
         both = 100.0 * asked * (asked - 1) / (questions * (questions - 1))
         given_up = "joint tables: nobody answers two questions"

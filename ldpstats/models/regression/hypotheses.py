@@ -29,6 +29,7 @@ from ldpstats.likelihood.regression import (
     Seen,
     predictors_of,
 )
+from ldpstats.models.contrasts import Contrasts
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Body,
@@ -44,7 +45,6 @@ from ldpstats.models.layout import (
     one_line,
 )
 from ldpstats.models.results import array_hypothesis, contrast_names, text_hypothesis
-from ldpstats.models.statsmodels import Contrasts
 from ldpstats.reports.single import Reports
 
 Codes = npt.NDArray[np.int64]

@@ -21,6 +21,7 @@ from ldpstats.errors import NotAvailable
 from ldpstats.estimators.regression import COVARIANCES, LeastSquares, least_squares
 from ldpstats.inference.regression import InformationShares, cluster_sandwich
 from ldpstats.inference.tests import pvalue_text
+from ldpstats.models.contrasts import Contrasts
 from ldpstats.models.layout import LONGEST_LABEL, Frame, Heading, Pair, figures, one_line
 from ldpstats.models.regression.coefficients import KINDS, Coefficients
 from ldpstats.models.regression.fitted import FittedLaw
@@ -32,7 +33,6 @@ from ldpstats.models.regression.structure import (
     cluster_options,
     response_data,
 )
-from ldpstats.models.statsmodels import Contrasts
 
 FEW_RESPONDENTS = 30.0  # degrees of freedom below which HC2 alone may miss a variance
 _SCORES = 8  # scores that a note shows
