@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,12 @@ from ldpstats.models.plots import (
     interval_name,
     labels_of,
     longest_label,
+    new_figure,
     percent_text,
     plot_cells,
     plot_groups,
     plot_rows,
+    set_figure_title,
     set_title,
     settle,
     variable_name,
@@ -51,8 +54,12 @@ def plot_heat_map(
     ax: Axes | None = None,
     title: str = "",
     z: npt.ArrayLike | None = None,
+    largest: float = 1e-12,
 ) -> Axes:
-    """Draw a joint table as a heat map, with the interval of each cell or its departures z."""
+    """Draw a joint table as a heat map, with the interval of each cell or its departures z.
+
+    Colours are of frequencies up to the `largest`, if that is not in the table.
+    """
     p, low, high = map(np.asarray, (table, low, high))
     # decimals of percentages that show two digits of the usual half-width
     half = 50 * float(np.median(high - low))
@@ -63,7 +70,7 @@ def plot_heat_map(
         certain, values, alone = low > 0, p, percent
         ends = zip(percent, (100 * low).flat, (100 * high).flat, strict=True)
         texts = [f"{e}\n[{a:.{digits}f}, {b:.{digits}f}]" for e, a, b in ends]
-        how = {"limits": (min(0.0, p.min()), max(p.max(), 1e-12)), "hatched": ~certain}
+        how = {"limits": (min(0.0, p.min()), max(p.max(), largest)), "hatched": ~certain}
         how |= {"bar": "frequency", "form": lambda value, _: percent_text(value)}
     else:
         values = np.asarray(z)
@@ -75,6 +82,26 @@ def plot_heat_map(
     labels = labels_of(table.index), labels_of(table.columns)
     how |= {"certain": certain, "note": _HATCHED}
     return plot_cells(values, labels, (texts, alone), ax, title, of, **how)
+
+
+def plot_heat_maps(
+    tables: Mapping[str, tuple[pd.DataFrame, npt.ArrayLike, npt.ArrayLike]], title: str
+) -> Any:
+    """Draw heat maps beside each other, with one scale of colours: a table with its intervals."""
+    frames = [frame for frame, _, _ in tables.values()]
+    k1, k2 = frames[0].shape
+    columns = min(len(tables), 3)
+    rows = -(-len(tables) // columns)
+    wide = 1.9 + 0.07 * longest_label(frames[0].index) + k2 * float(np.clip(9.0 / k2, 0.36, 1.1))
+    figure = new_figure(columns * wide, rows * (1.7 + 0.5 * k1))
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    largest = max(float(frame.to_numpy().max()) for frame in frames)
+    for ax, (name, (frame, low, high)) in zip(panels, tables.items(), strict=False):
+        plot_heat_map(frame, low, high, ax, axis_labels([name], LONGEST_TICK)[0], largest=largest)
+    for ax in panels[len(tables) :]:
+        ax.remove()
+    set_figure_title(figure, title)
+    return panels[: len(tables)]
 
 
 def plot_conditional(

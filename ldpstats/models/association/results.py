@@ -306,7 +306,8 @@ class TableResults(JointTable, Results):
             Cells with their intervals; departures from independence in standard errors; tiles whose
             area is the frequency, coloured by these departures; or the shares of `conditional` as
             bars with their intervals, of two answers those of the second alone. A mosaic draws
-            categories that would be too thin to read together, as "other (n)".
+            categories that would be too thin to read together, as "other (n)". Of three variables
+            there are heat maps alone, of the first two for each category of the third.
         ax : matplotlib Axes, optional
         alpha : float
             One minus the coverage of the intervals.
@@ -319,14 +320,14 @@ class TableResults(JointTable, Results):
 
         Returns
         -------
-        matplotlib Axes, with `panels` an array of them
+        matplotlib Axes; with `panels`, and of three variables, an array of them
 
         Raises
         ------
         InvalidArgument
             If `kind`, `ax`, `alpha` or `title` is invalid.
         NotAvailable
-            For more than two variables, and for a mosaic of negative estimates.
+            For more variables, other plots of three, and a mosaic of negative estimates.
         """
         from ldpstats.models.association.plots import plot_conditional, plot_heat_map
 
@@ -334,6 +335,8 @@ class TableResults(JointTable, Results):
         for name, value in (("on", on), ("panels", boolean("panels", panels) or None)):
             if value is not None and kind != "conditional":
                 raise InvalidArgument(name, value, 'goes with kind="conditional"')
+        if kind == "heatmap" and len(self.names) == 3:
+            return self._heat_maps(ax, level(alpha), title)
         self._refuse_more_than_two()
         if kind == "conditional":
             if panels and ax is not None:
@@ -349,6 +352,21 @@ class TableResults(JointTable, Results):
         low, high = bounds.to_numpy().T.reshape(2, *self.sizes)
         z = self.departures() if kind == "departures" else None
         return plot_heat_map(self.table, low, high, ax, words, z)
+
+    def _heat_maps(self, ax: Axes | None, alpha: float, title: str | None) -> Any:
+        """Cells of the first two variables, a panel for each category of the third."""
+        from ldpstats.models.association.plots import plot_heat_maps
+
+        if ax is not None:
+            raise InvalidArgument("ax", ax, "is for two variables: leave it out")
+        bounds = self.conf_int(alpha).to_numpy().T.reshape(2, *self.sizes)
+        (x, y, z), p = self.names, self.fitted.estimate.reshape(self.sizes)
+        axes = [pd.Index(own, name=name) for own, name in zip(self.labels, self.names, strict=True)]
+        tables = {
+            f"{z} = {label}": (pd.DataFrame(p[..., i], *axes[:2]), *bounds[..., i])
+            for i, label in enumerate(axes[2])
+        }
+        return plot_heat_maps(tables, title_text(title, f"{x}, {y} and {z}, n = {self.nobs:,}"))
 
     def _mosaic(self, bounds: pd.DataFrame, ax: Axes | None, alpha: float, title: str) -> Axes:
         """With categories that are too thin to read merged, and the intervals of their sums."""
