@@ -488,6 +488,19 @@ def test_curves_of_groups():
             results.plot_effects(**how)
 
 
+def test_many_groups_or_levels_are_rows_or_panels():
+    many = table()["age"].rank(pct=True).mul(12).clip(upper=11.9).astype(int).to_numpy()
+    results = through("splines")
+    panels = results.plot_effects("city", by=many)
+    assert [ax.get_title() for ax in panels] == ["city = a", "city = b", "city = c"]
+    assert len(panels[0].get_yticklabels()) == 12
+    frame = results.predictions(by=many, at={"city": list("abc")}).frame
+    for place, ax in enumerate(panels):
+        np.testing.assert_allclose(ax.lines[0].get_xdata(), frame["mean"].to_numpy()[place::3])
+    curves = results.plot_effects("age", by=many, points=3)
+    assert len(curves) == 12 and all(len(ax.lines) == 1 for ax in curves)
+
+
 # -- bad input ---------------------------------------------------------------------------------
 
 BAD: list[tuple[str, dict[str, Any], str]] = [

@@ -204,7 +204,7 @@ def test_what_is_of_two_variables_says_so(plain: Any) -> None:
         results.cramers_v,
         results.conditional,
         results.differences,
-        results.plot,
+        lambda: results.plot("mosaic"),
         lambda: results.odds_ratio((0, 1), (0, 1)),
     ):
         with pytest.raises(
