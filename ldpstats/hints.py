@@ -366,10 +366,10 @@ class Model(Hinted):
 
 def missing_attribute(thing: object, name: str) -> str:
     """The message for an attribute that is not there."""
-    is_class = isinstance(thing, type)
-    kinds = (thing if is_class else type(thing)).__mro__
+    kinds = (thing if isinstance(thing, type) else type(thing)).__mro__
     hint = next((HINTS[k.__name__][name] for k in kinds if name in HINTS.get(k.__name__, {})), "")
-    what = f"type object {kinds[0].__name__!r}" if is_class else f"{kinds[0].__name__!r} object"
+    own = kinds[0].__name__
+    what = f"type object {own!r}" if thing is kinds[0] else f"{own!r} object"
     return f"{what} has no attribute {name!r}{hint and f': {hint}'}"
 
 
