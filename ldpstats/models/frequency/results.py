@@ -566,7 +566,7 @@ class FrequencyResults(Results, Laws):
             "estimate", "se", and "lower" and "upper" of `ratio`; nan where nobody is estimated to
             begin.
         """
-        waves, paths = self._paths()
+        (waves, paths), alpha = self._paths(), level(alpha)
         labels, rows = waves[0][1].categories, []
         index = pd.MultiIndex.from_product([labels, labels], names=[waves[0][0], waves[-1][0]])
         for i, j in np.ndindex(len(labels), len(labels)):
