@@ -577,9 +577,8 @@ class FrequencyResults(Results, Laws):
             rows.append([np.nan] * 4)
             if below > 0.0:
                 se = np.sqrt(V.forms([R[0] - above / below * R[1]])[0]) / below
-                within = self.ratio(
-                    *(self.categories[one].tolist() for one in (both, begun)), alpha
-                )
+                of_both, of_begun = (self.categories[one].tolist() for one in (both, begun))
+                within = self.ratio(of_both, of_begun, alpha)
                 rows[-1] = [above / below, se, within.low, within.high]
         columns = ["estimate", "se", "lower", "upper"]
         return Table(rows, index=index, columns=columns)
