@@ -6,6 +6,7 @@ Then names that people misspell, and text in HTML, LaTeX and a terminal.
 from __future__ import annotations
 
 import html
+import re
 import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
@@ -348,8 +349,12 @@ class Printed:
 def page_text(text: str, indent: int) -> str:
     """Text in lines of 80 columns, broken at blanks; what goes on below is indented."""
     how: Any = {"subsequent_indent": " " * indent, "break_long_words": False}
-    lines = text.split("\n")
-    return "\n".join(textwrap.fill(one, 80, break_on_hyphens=False, **how) for one in lines)
+    together = re.sub(r"(\[[^][ ]+,) ([^][ ]+\])", "\\1\0\\2", text)  # both ends of an interval
+    lines = [
+        one if len(one) <= 80 else textwrap.fill(one, 80, break_on_hyphens=False, **how)
+        for one in together.split("\n")
+    ]
+    return "\n".join(lines).replace("\0", " ")
 
 
 def html_text(text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain, zip_longest
 from typing import Any
@@ -42,7 +43,8 @@ class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no typ
     """
 
     def __init__(self, content: Any) -> None:
-        self.content, self.extra_txt = content, "\n".join(content.notes)
+        notes = [re.sub("\n +", " ", note) for note in content.notes]  # of tests on several lines
+        self.content, self.extra_txt = replace(content, notes=notes), "\n".join(notes)
 
     @cached_property
     def tables(self) -> list[SimpleTable]:
@@ -124,7 +126,8 @@ class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no typ
         for i, text in enumerate(texts):
             tables = tables.replace(chr(_FIRST + i), text)
         first, end, rest = tables.partition("\n")
-        tables, lines = page_text(first, 2) + end + rest, []
+        first = page_text(first, 2) if display_width(first.rstrip()) > _PAGE else first
+        tables, lines = first + end + rest, []
         for note in notes.split("\n"):  # none begins or ends with the sign of an equation
             line = textwrap.fill(
                 re.sub(" ([=<]) ", "\0\\1\0", note),

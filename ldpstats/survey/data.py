@@ -640,7 +640,9 @@ def read_by_pandas(files: Any) -> Any:
         if isinstance(frame[name].dtype, pd.CategoricalDtype):  # of SPSS: pandas sorts them by name
             known = frame[name].cat.categories
             order = dict.fromkeys([*(labels[code] for code in sorted(labels)), *known])
-            frame[name] = frame[name].cat.reorder_categories([x for x in order if x in known])
+            frame[name] = frame[name].cat.reorder_categories(
+                [x for x in order if x in known], ordered=True
+            )
     frame.attrs = {}
     return frame
 

@@ -93,7 +93,7 @@ def test_fields_between_other_characters(table, tmp_path, sep):
     with pytest.raises(InvalidArgument, match="goes with CSV files"):
         ldp.Survey(table, SHEET, sep=sep)
     table.to_csv(path, index=False, sep=";")
-    with pytest.raises(InvalidArgument, match="give Survey sep=';'"):
+    with pytest.raises(InvalidArgument, match=r"sep=';'\) reads it"):
         ldp.Survey(path, SHEET)
 
 
