@@ -140,7 +140,8 @@ def odds_ratio(
     >>> from ldpstats.likelihood.covariance import multinomial
     >>> P = [[0.3, 0.2], [0.1, 0.4]]
     >>> print(odds_ratio(P, multinomial(np.ravel(P), n=400), (0, 1), (0, 1)))
-    odds ratio of Y = 0 against Y = 1, X = 0 against X = 1: 6, 95% interval [3.836, 9.384]
+    odds ratio of Y = 0 against Y = 1, X = 0 against X = 1: 6, 95% interval
+      [3.836, 9.384]
     >>> effect = odds_ratio(P, multinomial(np.ravel(P), n=100), (0, 1), (0, 1))
     >>> effect.kind, round(effect.lower, 2), round(effect.upper, 2), effect.message[:65]
     ('bounded', 2.63, 17.56, 'profile set, as P(X = 1, Y = 0) = 0.1 is 3.3 standard errors from')
