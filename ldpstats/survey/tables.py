@@ -473,7 +473,7 @@ class Table:
                 held = f"the table has {len(self.columns)} columns: check their names"
                 raise InvalidArgument(what, name, f"no such column; {held}")
             shown = columns_shown(self.columns)
-            hint = did_you_mean(name, self.columns)
+            hint = "" if shown.startswith("one column") else did_you_mean(name, self.columns)
             raise InvalidArgument(what, name, f"no such column; the table has {shown}{hint}")
 
     def arranged(self, columns: Mapping[str, Any]) -> Any:

@@ -262,7 +262,7 @@ def test_moves_without_weights_are_those_of_change_and_of_weights_of_ones():
     found, ones = (one.paths(["a", "b"], "x").frequencies("x") for one in (survey, weighted))
     of_change = survey.change("a", "b").turnover()
     assert found.turnover()[["estimate", "lower", "upper"]].tolist() == pytest.approx(
-        [of_change.estimate, of_change.lower, of_change.upper], abs=1e-9
+        [of_change.estimate, of_change.lower, of_change.upper], abs=1e-6
     )
     plain, other = found.transitions(), ones.transitions()
     assert plain.index.equals(other.index)

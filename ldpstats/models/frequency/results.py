@@ -551,7 +551,7 @@ class FrequencyResults(Results, Laws):
         >>> asked = dict.fromkeys(("ill_1", "ill_2"), ldp.Warner(epsilon=4.0))
         >>> paths = ldp.Survey(table, asked).paths(["ill_1", "ill_2"], "ill")
         >>> paths.frequencies("ill").turnover().round(3).to_dict()
-        {'estimate': 0.241, 'se': 0.045, 'lower': 0.161, 'upper': 0.336}
+        {'estimate': 0.231, 'se': 0.047, 'lower': 0.147, 'upper': 0.33}
         """
         _, paths = self._paths()
         moved = (paths != paths[:, :1]).any(axis=1).astype(float)
