@@ -574,7 +574,7 @@ def test_a_plot_of_three_variables_names_the_remedy():
     counts = [krr.privatize(rng.choice(["a", "b"], 500), rng) for _ in range(3)]
     results = ldp.AssociationModel(*counts, names=("u", "v", "w")).fit()
     with pytest.raises(ldp.NotAvailable, match=r"collapse\(\['u', 'v'\]\)"):
-        results.plot()
+        results.plot("mosaic")
     results.collapse(["u", "v"]).plot()
 
 
