@@ -226,7 +226,9 @@ def _reader(hint: Any) -> Callable[[str, Any], Any]:
         return _READERS[kind]
     if kind in (Union, UnionType):
         kinds = [one for one in parts if one is not NoneType]
-        reads = _reader(kinds[0]) if len(kinds) == 1 else _one_or_several
+        if len(kinds) > 1:  # one or several
+            return lambda _, value: tuple(value) if isinstance(value, list) else value
+        reads = _reader(kinds[0])
         return lambda name, value: None if value is None else reads(name, value)
     if kind is np.ndarray:
         entries = _ENTRIES.get(get_args(parts[1])[0], "float64")
@@ -254,10 +256,6 @@ def _reader(hint: Any) -> Callable[[str, Any], Any]:
         keys = list(keys_of(own))
         return lambda _, value: part(own, dict(zip(keys, value, strict=True)))
     return lambda _, value: part(own, value)
-
-
-def _one_or_several(name: str, value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 def _text(name: str, value: Any) -> str:

@@ -35,7 +35,6 @@ from ldpstats.likelihood.regression import (
     Poisson,
     Predictors,
     RegressionLikelihood,
-    Scaled,
     Seen,
 )
 from ldpstats.reports.single import Reports
@@ -471,8 +470,6 @@ def start(likelihood: RegressionLikelihood) -> Array:
     if isinstance(outcome, Ordered):
         cuts = np.log(np.arange(1, outcome.k) / (outcome.k - np.arange(1, outcome.k)))
         theta[p : p + outcome.q] = np.append(cuts[0], np.log(np.diff(cuts)))
-    elif isinstance(design, Intercepts):
-        theta[-design.h :] = 0.5
     elif isinstance(outcome, Normal):
         y = likelihood.seen
         off = 0.0 if design.offset is None else design.offset
@@ -487,6 +484,8 @@ def start(likelihood: RegressionLikelihood) -> Array:
         if at is not None:
             mean = float(w @ likelihood.seen / w.sum())
             theta[at] = np.log(max(mean, 1e-3)) / design.X[0, at]
+    elif isinstance(design, Intercepts):
+        theta[-design.h :] = 0.5
     return theta
 
 
@@ -519,9 +518,6 @@ def _of(design: Predictors, each: Sequence[Array]) -> Array:
         others = np.flatnonzero(varies & (constant == 0.0))
         own[:, others] = -np.outer(constant, mean[others] / spread[others])
         own[others, others] = 1.0 / spread[others]
-    if isinstance(design, Scaled):
-        whole[:p, :p] = own
-        return whole
     if isinstance(design, Intercepts):
         m = design.h * p
         whole[:m, :m] = np.kron(np.eye(design.h), own)

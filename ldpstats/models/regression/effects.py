@@ -35,7 +35,6 @@ from ldpstats.inference.regression import (
     Points,
     average,
     means,
-    of_rows,
     ones,
     rates,
     row_means,
@@ -1044,7 +1043,7 @@ def margins_of(
     if at == "all":
         rows = []
         for of, sides, divisor in effects:
-            row, *less = (of_rows(side, law.theta, of, along) for side, along in sides)
+            row, *less = (row_means(side, law.theta, None, of, along)[0] for side, along in sides)
             rows.append((row - sum(less))[:, law.shown] / divisor)
         each = np.stack(rows, axis=1)
         each = each[:, :, 0] if len(law.shown) == 1 else each

@@ -25,7 +25,6 @@ from ldpstats.estimators.regression import (
     Found,
     Maximum,
     Objective,
-    ascend,
     flat_direction,
     maximise,
 )
@@ -175,13 +174,13 @@ class PrivatizedMixedLogit(PrivatizedRegression):
         how = None, maxiter, _TOLERANCE, None, self.units
         met: list[Maximum] = []
         if start_params is not None:
-            met.append(ascend(likelihood, start_params, *how))
+            met.append(maximise(likelihood, start_params, *how))
         else:
             data = replace(self.data, outcome=likelihood.outcome.within, groups=None)
             plain = PrivatizedRegression.of(data).climb(maxiter=maxiter).maximum
             for sd in _SPREADS:
                 wider = plain.theta * np.sqrt(1.0 + sd**2 / 3.0)
-                met.append(ascend(likelihood, np.append(wider, [sd] * likelihood.h), *how))
+                met.append(maximise(likelihood, np.append(wider, [sd] * likelihood.h), *how))
                 if met[-1].converged and met[-1].value > plain.value - _SAME:
                     break
         top = self._without_sign(max(met, key=attrgetter("value")))

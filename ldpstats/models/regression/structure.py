@@ -13,14 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, as_array, boolean, numbers
+from ldpstats.arguments import Array, boolean, numbers
 from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotIdentified
 from ldpstats.inference.regression import MOST_CLUSTERS, design_meat
 from ldpstats.labels import as_series, midpoints, missing_entries
@@ -53,7 +52,7 @@ from ldpstats.likelihood.regression import (
 )
 from ldpstats.mechanisms.base import common_labels
 from ldpstats.models.frequency.results import checked_scores
-from ldpstats.models.regression.formulas import columns_of, plain_numbers
+from ldpstats.models.regression.formulas import plain_numbers
 from ldpstats.reports.single import BitCounts, Counts, Reports, not_reports
 
 Codes = npt.NDArray[np.int64]
@@ -83,32 +82,13 @@ class Grouping:
     @classmethod
     def of(cls, name: str, values: object, n: int) -> Grouping:
         """Groups of n respondents from a label of each: two at least, none missing."""
-        series = as_series(
-            name, pd.Series(values) if isinstance(values, pd.Categorical) else values
-        )
-        if len(series) != n:
-            remedy = f"must be {n} labels of groups, one for each report"
-            raise InvalidArgument(name, f"{len(series)} labels", remedy)
-        absent = missing_entries(name, series)
-        if absent.any():
-            remedy = "must have a label for each report: leave these out of the reports and of X"
-            raise InvalidArgument(
-                name, f"missing in row {_row_list(np.flatnonzero(absent))}", remedy
-            )
-        try:
-            codes, found = pd.factorize(series.astype(object))
-        except TypeError:  # lists and the like
-            remedy = "must be labels of groups: texts, numbers or categories"
-            raise InvalidArgument(name, series.tolist(), remedy) from None
+        codes, found = _row_labels(name, values, n)
         # as a document takes them
         labels = np.array([one if isinstance(one, _PLAIN) else str(one) for one in found], object)
         with suppress(TypeError):  # of several types they stay as they come
             order = np.argsort(labels, kind="stable")
             codes, labels = np.argsort(order)[codes], labels[order]
-        if len(labels) < 2:
-            remedy = "must have two groups at least: with one, its intercept is that of the model"
-            raise InvalidArgument(name, list(labels), remedy)
-        return cls(name, tuple(labels.tolist()), codes.astype(np.int64), 0)
+        return cls(name, tuple(labels.tolist()), codes, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +145,13 @@ class RegressionData:
         return isinstance(self.outcome, Categorical)
 
     @property
+    def law_of_predictors(self) -> Separate | None:
+        """The linear predictors of the law of the private predictors."""
+        if self.marginal is None:
+            return None
+        return Separate(self.marginal.to_numpy(), len(self.designs) - 1)
+
+    @property
     def questions(self) -> list[tuple[str, Sequence[Reports]]]:
         """Names and groups of reports of the private response and predictors."""
         response = [(self.response_name, self.response)] if self.is_private else []
@@ -172,18 +159,13 @@ class RegressionData:
 
     def mechanisms(self) -> list[Any]:
         """All mechanisms, of response and predictors."""
-        found: list[Any] = []
-        for _, groups in self.questions:
-            found += map(attrgetter("mechanism"), groups)
-        return found
+        return [group.mechanism for _, groups in self.questions for group in groups]
 
     @property
     def epsilon(self) -> float:
         """The largest that a respondent spent on all questions; infinite where there are none."""
-        total, questions = 0.0, self.questions
-        for _, groups in questions:
-            total += max(map(attrgetter("mechanism.epsilon"), groups))
-        return float(total) if questions else float("inf")
+        spent = [max(one.mechanism.epsilon for one in groups) for _, groups in self.questions]
+        return float(sum(spent)) if spent else float("inf")
 
 
 class Named:
@@ -295,7 +277,11 @@ def response_data(
         plain = plain_numbers(labels) or midpoints(labels) is not None
         pair = scores is None and k == 2 and not plain
         scores = np.array([0.0, 1.0]) if pair else checked_scores(scores, labels)
-    counts = None if freq_weights is None else whole_weights("freq_weights", freq_weights, n)
+    counts = None
+    if freq_weights is not None:
+        counts = row_weights("freq_weights", freq_weights, n)
+        remedy = "must be a whole number of respondents; weights of a survey are weights="
+        _refuse_row("freq_weights", counts, counts != np.floor(counts), remedy)
     total = None if weights is None else row_weights("weights", weights, n)
     if total is not None and counts is not None and not (total * counts).any():
         raise InvalidArgument("weights", weights, "are all zero where freq_weights are not")
@@ -376,12 +362,9 @@ def pseudo_response(
             noise += float(scores @ decoded.noise @ scores)
             is_open = is_open or decoded.is_open
             if decoded.unlisted > _CERTAIN:
-                warnings.warn(
-                    "candidates: the reports indicate that other answers exist, and the scores of "
-                    "these are wrong: list more candidates",
-                    IncompleteListWarning,
-                    4,
-                )
+                words = "candidates: the reports indicate that other answers exist, and the scores "
+                words += "of these are wrong: list more candidates"
+                warnings.warn(words, IncompleteListWarning, 4)
         start = end
     return PseudoResponse(values, noise, is_open)
 
@@ -403,16 +386,16 @@ def covariates(X: object, n: int, n_missing: int = 0, name: str = "X") -> tuple[
             values[:, j] = _column(X.iloc[:, j], f"{name}[{label!r}]")
     else:
         remedy = f"must be a table or an array of numbers with {n} rows, one for each report"
-        array = numbers(name, X, remedy)
-        values = array[:, None] if array.ndim == 1 else array
+        values = numbers(name, X, remedy)
+        values = values[:, None] if values.ndim == 1 else values
         if values.ndim != 2:
-            raise InvalidArgument(name, f"array of shape {array.shape}", remedy)
+            raise InvalidArgument(name, f"array of shape {values.shape}", remedy)
         names = [f"x{j + 1}" for j in range(values.shape[1])]
-        for j in range(len(names)):
-            _finite(f"{name}[:, {j}]", values[:, j])
-        constant = np.flatnonzero(np.ptp(values, axis=0) == 0.0) if len(values) else np.zeros(0)
-        if constant.size:
-            names = names[:-1]
+        for j, column in enumerate(values.T):
+            _finite(f"{name}[:, {j}]", column)
+        constant = np.flatnonzero((values == values[:1]).all(axis=0)) if len(values) else []
+        if len(constant):
+            names.pop()
             names.insert(int(constant[0]), "const")
     if len(values) != n:
         more = ""
@@ -429,29 +412,35 @@ def covariates(X: object, n: int, n_missing: int = 0, name: str = "X") -> tuple[
     return values, names
 
 
-def _column(column: pd.Series[Any], name: str) -> Array:
-    """Finite numbers of a column, (n,)."""
+def _column(column: pd.Series[Any], name: str, may_miss: bool = False) -> Array:
+    """Finite numbers of a column, (n,); NaN where one is missing, if one may."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         remedy = "is categorical: make dummies of it, or use a formula"
         raise InvalidArgument(name, f"{len(column)} rows", remedy)
     absent = column.isna().to_numpy()
-    if absent.any():
+    if absent.any() and not may_miss:
         rows = _row_list(np.flatnonzero(absent))
         remedy = f"is missing in row {rows}: leave out these rows of X and of the reports"
         raise InvalidArgument(name, f"{int(absent.sum())} missing values", remedy)
     plain = column.dtype != object and not pd.api.types.is_extension_array_dtype(column.dtype)
-    values = column.to_numpy(dtype=None if plain else object)
+    values = column.to_numpy(dtype=None if plain else object, copy=True)
+    if not plain:
+        values[absent] = np.nan
     remedy = "must be finite numbers; make dummies of text, or use a formula"
-    return _finite(name, numbers(name, values, remedy))
+    found = numbers(name, values, remedy)
+    return found if may_miss else _finite(name, found)
 
 
 def _finite(name: str, values: Array) -> Array:
-    bad = ~np.isfinite(values)
-    if bad.any():
-        row = int(np.argmax(bad))
-        remedy = "must be finite numbers: correct it, or leave out the row and its report"
-        raise InvalidArgument(f"{name}, row {row + 1}", float(values[row]), remedy)
+    remedy = "must be finite numbers: correct it, or leave out the row and its report"
+    _refuse_row(name, values, ~np.isfinite(values), remedy)
     return values
+
+
+def _refuse_row(name: str, values: Array, bad: Array, remedy: str) -> None:
+    """Refuse the first value that is bad."""
+    for row in np.flatnonzero(bad)[:1].tolist():
+        raise InvalidArgument(f"{name}, row {row + 1}", float(values[row]), remedy)
 
 
 def new_covariates(data: RegressionData, name: str, exog: Any) -> tuple[Array, pd.Index[Any]]:
@@ -459,25 +448,13 @@ def new_covariates(data: RegressionData, name: str, exog: Any) -> tuple[Array, p
     p = len(data.names)
     remedy = f"must be a table or an array with the {p} columns of X: {', '.join(data.names[:8])}"
     if isinstance(exog, pd.DataFrame):
-        columns_of(name, exog)
         named = exog.set_axis([str(one) for one in exog.columns], axis=1)
-        lacking = [one for one in data.names if one not in named.columns]
-        if lacking:
-            raise InvalidArgument(f"{name}, column", lacking[0], "no such column")
-        twice = [one for one in data.names if list(named.columns).count(one) > 1]
-        if twice:
-            raise InvalidArgument(f"{name}, column", twice[0], "is the name of several columns")
-        index, columns = exog.index, []
-        text = "must be numbers; make dummies of text, or fit the model with a formula"
         for one in data.names:
-            column = named[one]
-            kind = column.dtype
-            if isinstance(kind, pd.CategoricalDtype) or pd.api.types.is_datetime64_any_dtype(kind):
-                raise InvalidArgument(f"{name}[{one!r}]", str(kind), text)
-            values = column.astype(object).to_numpy(copy=True)
-            values[column.isna().to_numpy()] = np.nan
-            columns.append(numbers(f"{name}[{one!r}]", values.tolist(), text).astype(np.float64))
-        X = np.column_stack(columns)
+            if (times := list(named.columns).count(one)) != 1:
+                how = "is the name of several columns" if times else "no such column"
+                raise InvalidArgument(f"{name}, column", one, how)
+        index = exog.index
+        X = np.column_stack([_column(named[one], f"{name}[{one!r}]", True) for one in data.names])
     else:
         if isinstance(exog, pd.Series):
             exog = exog.to_numpy()
@@ -497,31 +474,28 @@ def refuse_aliased(designs: Sequence[Array], names: Sequence[str], ordered: bool
 
     If `ordered`, thresholds stand for a constant.
     """
-    p, n = designs[0].shape[1], sum(len(X) for X in designs)
+    p, n = designs[0].shape[1], sum(map(len, designs))
     constant = constant_column(designs) if p else None
     centred = ordered or constant is not None
-    mean = sum(X.sum(axis=0) for X in designs) / n if centred else np.zeros(p)
+    mean = sum(X.sum(axis=0) for X in designs) / n if centred else 0.0
     gram = np.sum([(X - mean).T @ (X - mean) for X in designs], axis=0)
-    size = np.sqrt(np.asarray(sum((X**2).sum(axis=0) for X in designs)))
+    size = np.sqrt(np.sum([(X**2).sum(axis=0) for X in designs], axis=0))
+    length = np.sqrt(np.diagonal(gram))
+    varies = length > _ALIASED * size
+    unit = np.where(varies, length, 1.0)
+    inner = gram / np.outer(unit, unit)
     kept: list[int] = []
     words: list[str] = []
     for j in range(p):
         if j == constant and not ordered:
             continue
-        length = np.sqrt(gram[j, j])
-        rest, shares = length**2, np.zeros(0)
-        if kept and length > 0.0:
-            inner = gram[np.ix_(kept, kept)]
-            scale = np.sqrt(np.diagonal(inner))
-            beside = gram[kept, j] / scale
-            shares = np.linalg.solve(inner / np.outer(scale, scale), beside)
-            rest -= beside @ shares
-        if length > _ALIASED * size[j] and rest > _ALIASED * length**2:
-            kept.append(j)
-        elif length <= _ALIASED * size[j]:
+        shares = np.linalg.solve(inner[np.ix_(kept, kept)], inner[kept, j])
+        if not varies[j]:
             words.append(f"{names[j]} is {'constant' if size[j] else 'zero in every row'}")
+        elif 1.0 - inner[kept, j] @ shares > _ALIASED:
+            kept.append(j)
         else:
-            parts = [names[i] for i, b in zip(kept, shares, strict=True) if abs(b) > 1e-7 * length]
+            parts = [names[i] for i, b in zip(kept, shares, strict=True) if abs(b) > 1e-7]
             more = f" and {len(parts) - _SHOWN} more" if len(parts) > _SHOWN else ""
             others = ", ".join(map(repr, parts[:_SHOWN])) + more
             words.append(f"{names[j]} is a linear combination of {others}")
@@ -536,31 +510,18 @@ def refuse_aliased(designs: Sequence[Array], names: Sequence[str], ordered: bool
 
 def row_numbers(name: str, value: object, n: int) -> Array:
     """Finite numbers, one for each row, shape (n,)."""
-    numeric = value.to_numpy() if isinstance(value, pd.Series) else value
+    values = value.to_numpy() if isinstance(value, pd.Series) else value
     remedy = f"must be {n} finite numbers, one for each report"
-    return _finite(name, numbers(name, numeric, remedy, (n,)))
+    return _finite(name, numbers(name, values, remedy, (n,)))
 
 
 def row_weights(name: str, value: object, n: int) -> Array:
     """Weights of the rows, not negative and not all zero."""
     weights = row_numbers(name, value, n)
-    if (weights < 0.0).any():
-        row = int(np.argmax(weights < 0.0))
-        raise InvalidArgument(f"{name}, row {row + 1}", weights[row].item(), "must not be negative")
+    _refuse_row(name, weights, weights < 0.0, "must not be negative")
     if not weights.any():
         raise InvalidArgument(name, value, "are all zero: no row would count")
     return weights
-
-
-def whole_weights(name: str, value: object, n: int) -> Array:
-    """How many respondents each row stands for."""
-    times = row_weights(name, value, n)
-    broken = times != np.floor(times)
-    if broken.any():
-        row = int(np.argmax(broken))
-        remedy = "must be a whole number of respondents; weights of a survey are weights="
-        raise InvalidArgument(f"{name}, row {row + 1}", times[row].item(), remedy)
-    return times
 
 
 def cluster_options(
@@ -587,23 +548,33 @@ def cluster_options(
             f"{' and '.join(map(repr, may))}"
         )
         raise InvalidArgument("cov_kwds", sorted(map(str, options)), remedy)
-    name, groups = "cov_kwds['groups']", options["groups"]
-    remedy = f"must be {n} labels of clusters, one for each report"
-    values = groups if isinstance(groups, pd.Series | pd.Index) else as_array(name, groups, remedy)
-    if values.ndim != 1 or len(values) != n:
-        raise InvalidArgument(name, f"array of shape {values.shape}", remedy)
-    codes, labels = pd.factorize(values)
-    if (codes < 0).any():
-        rows = _row_list(np.flatnonzero(codes < 0))
-        raise InvalidArgument(name, f"missing in row {rows}", remedy)
-    if len(labels) < 2:
-        raise InvalidArgument(name, labels.tolist(), "must name at least two clusters")
+    codes, labels = _row_labels("cov_kwds['groups']", options["groups"], n)
     correct = options.get("use_correction")
     if correct is not None:
         correct = boolean("cov_kwds['use_correction']", correct)
     elif len(labels) > MOST_CLUSTERS:
         correct = True
-    return codes.astype(np.int64), correct
+    return codes, correct
+
+
+def _row_labels(name: str, values: object, n: int) -> tuple[Codes, pd.Index[Any]]:
+    """Codes of a label of each of n rows, none of them missing, and the labels, at least two."""
+    series = as_series(name, pd.Series(values) if isinstance(values, pd.Categorical) else values)
+    if len(series) != n:
+        remedy = f"must be {n} labels of groups, one for each report"
+        raise InvalidArgument(name, f"{len(series)} labels", remedy)
+    absent = missing_entries(name, series)
+    if absent.any():
+        remedy = "must have a label for each report: leave these out of the reports and of X"
+        raise InvalidArgument(name, f"missing in row {_row_list(np.flatnonzero(absent))}", remedy)
+    try:
+        codes, labels = pd.factorize(series.astype(object))
+    except TypeError:  # lists and the like
+        remedy = "must be labels of groups: texts, numbers or categories"
+        raise InvalidArgument(name, series.tolist(), remedy) from None
+    if len(labels) < 2:
+        raise InvalidArgument(name, list(labels), "must have two groups at least")
+    return codes.astype(np.int64), labels
 
 
 def _row_list(rows: Codes) -> str:
@@ -635,6 +606,11 @@ class Assembled:
         counts = np.maximum(self.counts, 1.0)  # rows that stand for nobody have none
         return np.bincount(self.place, self.weights**2 / counts, self.likelihood.n)
 
+    def take(self, rows: Any, weights: Array) -> Assembled:
+        """Some rows of the likelihood, with other weights."""
+        law = self.law and self.law.take(rows)
+        return replace(self, likelihood=self.likelihood.take(rows, weights), law=law)
+
     def expected(self, theta: Array | None = None) -> ExpectedInformation:
         """Expected information of the outcome's parameters.
 
@@ -650,29 +626,28 @@ class Assembled:
 
 def assemble(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
     """The likelihood of the data; `unknown` are parameters of devices."""
-    n = data.n
-    scale = np.zeros(n)
+    n, m = data.n, len(unknown)
+    scale, none = np.zeros(n), np.zeros(n, dtype=np.int64)
     law: ReportLaw | None = None
     seen: Any = data.response
+    matrices: list[PolynomialMatrix] = []
     if data.is_categorical:
         assert data.categories is not None
-        k = len(data.categories)
-        matrices = [PolynomialMatrix.constant(np.eye(k), len(unknown))]
+        k, listed = len(data.categories), data.candidates.get(data.response_name)
         if unknown:  # the likelihoods of the reports are not known
+            matrices = [PolynomialMatrix.constant(np.eye(k), m)]
             if data.is_private:
-                matrices, seen = _polynomials(data.response, unknown)
+                matrices, seen = _polynomials(seen, unknown)
             table = np.full((sum(Q.shape[2] for Q in matrices), k), np.nan)
             seen = Seen(table, np.asarray(seen, dtype=np.int64))
         elif data.is_private:
-            listed = data.candidates.get(data.response_name)
-            seen, logs = likelihoods(data.response, listed)
-            scale = scale + logs
-            channels = [report_channel(reports, listed) for reports in data.response]
-            sizes = [len(reports) for reports in data.response]
-            law = ReportLaw(tuple(channels), np.repeat(np.arange(len(sizes)), sizes))
+            channels = [report_channel(reports, listed) for reports in seen]
+            at = np.repeat(np.arange(len(seen)), [len(reports) for reports in seen])
+            law = ReportLaw(tuple(channels), at)
+            seen, scale = likelihoods(seen, listed)
         else:
             seen = Seen(np.eye(k), np.asarray(seen, dtype=np.int64))
-            law = ReportLaw((np.eye(k),), np.zeros(n, dtype=np.int64))
+            law = ReportLaw((np.eye(k),), none)
     each = []
     for name, groups in data.predictors.items():
         if any(group.mechanism.unknown for group in groups):
@@ -681,9 +656,8 @@ def assemble(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
         else:
             reported, logs = likelihoods(groups, data.candidates.get(name))
             scale = scale + logs
-            each.append((PolynomialMatrix.constant(reported.table.T, len(unknown)), reported.at))
-    nobody = PolynomialMatrix.constant(np.ones((1, 1)), len(unknown)), np.zeros(n, dtype=np.int64)
-    private, at = crossed(each or [nobody])
+            each.append((PolynomialMatrix.constant(reported.table.T, m), reported.at))
+    private, at = crossed(each or [(PolynomialMatrix.constant(np.ones((1, 1)), m), none)])
     B: Seen | None = None
     if data.predictors:
         known = np.full(private.shape[:0:-1], np.nan) if unknown else private.at(np.zeros(0)).T
@@ -697,18 +671,15 @@ def assemble(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
         seen=seen,
         weights=weights,
         B=B,
-        marginal=None
-        if data.marginal is None
-        else Separate(data.marginal.to_numpy(dtype=np.float64), len(data.designs) - 1),
+        marginal=data.law_of_predictors,
         constant=float(weights @ scale),
     )
-    if data.groups is not None:
-        grouping, own = data.groups, vars(likelihood)
-        likelihood = GroupedLikelihood(**own, group=grouping.codes, n_nodes=grouping.n_nodes)
+    if (own := data.groups) is not None:
+        likelihood = GroupedLikelihood(**vars(likelihood), group=own.codes, n_nodes=own.n_nodes)
     likelihood, kinds = distinct_rows(likelihood, law)
     if unknown:
-        own = vars(likelihood)
-        likelihood = ParametricRegression(**own, matrices=tuple(matrices), private=private)
+        more: Any = {"matrices": tuple(matrices), "private": private}
+        likelihood = ParametricRegression(**vars(likelihood), **more)
     if kinds is None:
         return Assembled(likelihood, np.arange(n), weights, counts, law)
     first, place = kinds
@@ -722,10 +693,9 @@ def _polynomials(
     from ldpstats.models.parameters import polynomial_matrix
 
     matrices = [polynomial_matrix(group.mechanism, unknown) for group in groups]
-    before = np.cumsum([0, *(Q.shape[2] for Q in matrices)])
-    return matrices, np.concatenate(
-        [group.y.astype(np.int64) + at for group, at in zip(groups, before, strict=False)]
-    )
+    before = np.cumsum([0, *(Q.shape[2] for Q in matrices[:-1])])
+    pairs = zip(groups, before, strict=True)
+    return matrices, np.concatenate([group.y.astype(np.int64) + at for group, at in pairs])
 
 
 def sandwich_meat(data: RegressionData, whole: Assembled, cov_type: str, rows: Array) -> Array:
@@ -743,19 +713,17 @@ def distinct_rows(
 ) -> tuple[RegressionLikelihood, tuple[Codes, Codes] | None]:
     """The likelihood with rows that are alike made one, and the first and place of these."""
     seen, B, marginal = likelihood.seen, likelihood.B, likelihood.marginal
-    columns = [seen.at if isinstance(seen, Seen) else seen]
-    if B is not None:
-        columns.append(B.at)
-    if law is not None and len(law.channels) > 1:
-        columns.append(law.at)
-    if likelihood.designs[0].offset is not None:
-        columns.append(likelihood.designs[0].offset)
-    if likelihood.group is not None:
-        columns.append(likelihood.group)
-    columns += [design.X for design in likelihood.designs]
-    if marginal is not None:
-        columns.append(marginal.X)
-    kinds = alike(columns) if likelihood.n > 1 else None
+    columns = [
+        seen.at if isinstance(seen, Seen) else seen,
+        None if B is None else B.at,
+        law.at if law is not None and len(law.channels) > 1 else None,
+        likelihood.designs[0].offset,
+        likelihood.group,
+        *(design.X for design in likelihood.designs),
+        None if marginal is None else marginal.X,
+    ]
+    there = [one for one in columns if one is not None]
+    kinds = alike(there) if likelihood.n > 1 else None
     if kinds is None:
         return likelihood, None
     first, place = kinds
@@ -775,9 +743,8 @@ def report_channel(reports: Reports, candidates: Any = None) -> Array:
         return Q[:, Q.any(axis=0)]
     decoding = decode(reports, None, candidates)
     k = decoding.k
-    even = np.full(k, 1.0 / k)
-    variance = float(np.trace(decoding.noise_at(even))) + 1.0 - 1.0 / k
-    kept = min(1.0, np.sqrt((1.0 - 1.0 / k) / variance))
+    noise, own = np.trace(decoding.noise_at(np.full(k, 1.0 / k))), 1.0 - 1.0 / k
+    kept = min(1.0, np.sqrt(own / (noise + own)))
     return np.asarray(kept * np.eye(k) + (1.0 - kept) / k)
 
 
