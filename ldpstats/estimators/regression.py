@@ -21,13 +21,13 @@ from operator import attrgetter
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from ldpstats.arguments import Array
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.likelihood.regression import (
     CompletedLikelihood,
     ExpectedInformation,
+    Mask,
     Multinomial,
     Normal,
     Outcome,
@@ -35,8 +35,6 @@ from ldpstats.likelihood.regression import (
     Seen,
     predictors_of,
 )
-
-Mask = npt.NDArray[np.bool_]
 
 _SAME_VALUE = 1e-6  # log-likelihood by which one maximum may differ from itself
 _SAME_PLACE = 0.05  # distance of two maxima, in standard errors, that are one
@@ -431,7 +429,7 @@ def _uphill(curved: Array, g: Array) -> Array | None:
         np.linalg.cholesky(curved - _FLOOR * np.eye(len(g)))
     except np.linalg.LinAlgError:
         return None
-    return np.asarray(np.linalg.solve(curved, g))
+    return np.linalg.solve(curved, g)
 
 
 # -- Least squares, and covariances of it that hold whatever the variances of the rows ------------
@@ -512,7 +510,7 @@ class LeastSquares:
         rows = self.scores()
         meat = np.asarray((rows * (self.times * factor)[:, None]).T @ rows)
         sandwich = self.inverse @ meat @ self.inverse
-        return np.asarray((sandwich + sandwich.T) / 2.0)
+        return (sandwich + sandwich.T) / 2.0
 
     def refuse_saturated(self) -> None:
         """Refuse a factor for the degrees of freedom where there are none."""

@@ -16,11 +16,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ldpstats.arguments import Array
 from ldpstats.inference.designs.linearisation import Ratios, Sample, Scores, estimated_totals
-from ldpstats.likelihood.regression import Outcome
+from ldpstats.likelihood.regression import Codes, Mask, Outcome
 from ldpstats.likelihood.regression import RegressionLikelihood as Points
 
 __all__ = [
@@ -41,8 +40,6 @@ __all__ = [
     "row_means",
     "score_groups",
 ]
-
-Codes = npt.NDArray[np.int64]
 
 
 MOST_CLUSTERS = 1000  # up to which covariances of clusters are bias-reduced by default
@@ -94,7 +91,7 @@ class InformationShares:
         rows = np.einsum("gpr,gr->gp", self.vectors, along) @ self.basis.T
         return np.asarray(rows.T @ rows)
 
-    def among(self, free: npt.NDArray[np.bool_]) -> InformationShares:
+    def among(self, free: Mask) -> InformationShares:
         """With rows of the basis for others than the `free` parameters, (P,), too."""
         basis = np.zeros((free.size, self.basis.shape[1]))
         basis[free] = self.basis
@@ -215,8 +212,8 @@ _CACHED = 1 << 20  # numbers of arrays that fit in the cache
 class Average:
     """Numbers, (m,), and their derivatives by all parameters, (m, size)."""
 
-    value: npt.NDArray[np.float64]
-    gradient: npt.NDArray[np.float64]
+    value: Array
+    gradient: Array
 
     def __sub__(self, other: Average) -> Average:
         return Average(self.value - other.value, self.gradient - other.gradient)
@@ -247,7 +244,7 @@ class Average:
         none = np.isnan(np.diagonal(V))
         found = G @ np.where(np.isnan(V), 0.0, V) @ G.T
         lost = np.asarray(G[:, none].any(axis=1))
-        return np.asarray(np.where(lost[:, None] | lost, np.nan, found))
+        return np.where(lost[:, None] | lost, np.nan, found)
 
     @classmethod
     def stacked(cls, parts: Sequence[Average]) -> Average:

@@ -31,6 +31,9 @@ from ldpstats.arguments import Array
 from ldpstats.likelihood.joint import distinct_reports, each_once
 from ldpstats.reports.single import Reports
 
+Codes = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
 _BLOCK = 1 << 20  # numbers of the largest array that is made at a time: it stays in the cache
 
 
@@ -42,11 +45,11 @@ class Seen:
     """
 
     table: Array
-    at: npt.NDArray[np.int64]
+    at: Codes
 
     def __getitem__(self, rows: Any) -> Array:
         """Likelihoods of some rows, (., k) or (c, ., k)."""
-        return np.asarray(self.table[..., self.at[rows], :])
+        return self.table[..., self.at[rows], :]
 
     def __len__(self) -> int:
         return len(self.at)
@@ -399,7 +402,7 @@ class Multinomial(Categorical):
         whole -= whole.max(axis=-1, keepdims=True)
         np.exp(whole, out=whole)
         whole /= whole.sum(axis=-1, keepdims=True)
-        return np.asarray(whole)
+        return whole
 
     def terms(self, eta: Array, seen: Array, order: int = 2) -> tuple[Array, ...]:
         p = self.mean(eta)
@@ -581,8 +584,6 @@ def likelihoods(groups: Sequence[Reports], candidates: Any = None) -> tuple[Seen
 
 # -- Rows of a regression that are alike, made one ------------------------------------------------
 
-
-Codes = npt.NDArray[np.int64]
 
 _LOOKED_AT = 4096  # rows that show whether many are alike
 _FEW = 0.7  # share of distinct ones among them, above which rows are left as they are
@@ -905,7 +906,7 @@ class Separate(Predictors):
 
     def hessian(self, theta: Array, W: Array, G: Array) -> Array:
         if self.q == 1:
-            return np.asarray((self.X * W[:, 0]).T @ self.X)
+            return (self.X * W[:, 0]).T @ self.X
         h, p, m = self.h, self.p, self.h * self.p
         hessian = np.empty((self.size, self.size))
         for a in range(h):

@@ -47,6 +47,7 @@ from ldpstats.likelihood.parametric import (
     unidentified,
     unidentified_exactly,
 )
+from ldpstats.likelihood.regression import Codes, Mask
 from ldpstats.mechanisms import DeviceMechanism, Mechanism, UnknownDevice
 from ldpstats.mechanisms.base import told_apart
 from ldpstats.models.layout import (
@@ -259,7 +260,7 @@ class DeviceGroups:
         return Plain(tuple(map(str, self.index)), len(self.categories))
 
     @cached_property
-    def group(self) -> npt.NDArray[np.int64]:
+    def group(self) -> Codes:
         """The group of each report of `reports`, (u,)."""
         lengths = [int(Q.possible.sum()) for Q in self._matrices]
         return np.repeat(np.arange(len(lengths)), lengths)
@@ -319,7 +320,7 @@ class DeviceGroups:
         )
 
     @cached_property
-    def _open(self) -> npt.NDArray[np.bool_]:
+    def _open(self) -> Mask:
         """Frequencies and parameters that the laws leave open at a generic point."""
         devices = [one for one in self.mechanisms if isinstance(one, DeviceMechanism)]
         # exponents and exact coefficients of channel matrices without rounded entries
@@ -332,8 +333,9 @@ class DeviceGroups:
 
     def to_dict(self) -> dict[str, Any]:
         """Specifications and counts as plain JSON types."""
-        own = zip(*((one.vector(), one.n_missing) for one in self.sources), strict=True)
-        return written(_StoredGroups(self.mechanisms, *own, self.labels or None))
+        counts = tuple(own.vector() for own in self.sources)
+        missing = tuple(own.n_missing for own in self.sources)
+        return written(_StoredGroups(self.mechanisms, counts, missing, self.labels or None))
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> DeviceGroups:

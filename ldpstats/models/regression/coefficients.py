@@ -13,7 +13,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, level, one_of
@@ -715,13 +714,13 @@ class StoredRegression(Coefficients):
     law: FittedLaw
     unknown: tuple[str, ...]
     constant: int | None
-    estimate: npt.NDArray[np.float64]
-    covariance: npt.NDArray[np.float64]
+    estimate: Array
+    covariance: Array
     infinite: tuple[str, ...]
-    tested: npt.NDArray[np.float64]  # p-values
-    limits: npt.NDArray[np.float64]  # default intervals of 95 %, (m, 2)
-    df: npt.NDArray[np.float64] | None  # of each coefficient; None of normal quantiles
-    reported: npt.NDArray[np.float64] | None  # naive coefficients
+    tested: Array  # p-values
+    limits: Array  # default intervals of 95 %, (m, 2)
+    df: Array | None  # of each coefficient; None of normal quantiles
+    reported: Array | None  # naive coefficients
     method: str
     penalty: str | None
     cov_type: str
@@ -906,7 +905,7 @@ def model_name(outcome: Any) -> str:
 
 def few_notes(df: Any, least: float) -> list[str]:
     """What is said of coefficients with degrees of freedom below `least`, or without any."""
-    frame = df.stack() if isinstance(df, pd.DataFrame) else df
+    frame: Any = df.stack() if isinstance(df, pd.DataFrame) else df
     none, few = (
         ", ".join([str(name) for name in frame.index[some]][:_SHOWN])
         for some in (frame.isna(), frame < least)

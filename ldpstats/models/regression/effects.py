@@ -40,7 +40,7 @@ from ldpstats.inference.regression import (
     row_means,
 )
 from ldpstats.labels import as_series, missing_entries
-from ldpstats.likelihood.regression import Categorical, Multinomial, Ordered
+from ldpstats.likelihood.regression import Categorical, Mask, Multinomial, Ordered
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Body,
@@ -49,7 +49,7 @@ from ldpstats.models.layout import (
     joined,
     one_line,
 )
-from ldpstats.models.regression.fitted import FittedLaw, Mask, Rows, new_rows, typical_row
+from ldpstats.models.regression.fitted import FittedLaw, Rows, new_rows, typical_row
 from ldpstats.models.regression.formulas import names_of
 from ldpstats.models.regression.hypotheses import Degrees, WaldResults
 from ldpstats.models.regression.structure import new_covariates

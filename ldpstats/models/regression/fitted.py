@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, did_you_mean, level, numbers, positive_integer
@@ -37,6 +36,8 @@ from ldpstats.likelihood.predictors import stacked_indicators
 from ldpstats.likelihood.regression import (
     Binary,
     Categorical,
+    Codes,
+    Mask,
     Mixed,
     Normal,
     Ordered,
@@ -57,8 +58,6 @@ from ldpstats.models.regression.structure import (
     sandwich_meat,
 )
 
-Codes = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Devices = tuple[Sequence[Array], Sequence[Array]]  # channels, (k, l), and derivatives, (m, k, l)
 
 _WORDS = ("name", "mechanism", "method", "penalty", "cov_type")  # facts that are text
@@ -227,13 +226,13 @@ class FittedLaw:
         return pd.DataFrame(self.data.designs[0], columns=list(self.data.names))
 
     @cached_property
-    def constant(self) -> npt.NDArray[np.bool_]:
+    def constant(self) -> Mask:
         """Which covariates are the same for all."""
         designs = self.data.designs
         return np.asarray(np.all([(X == designs[0][0]).all(axis=0) for X in designs], axis=0))
 
     @cached_property
-    def private(self) -> npt.NDArray[np.bool_]:
+    def private(self) -> Mask:
         """Which covariates change with the private predictors."""
         designs = self.data.designs
         return np.asarray(np.any([(X != designs[0]).any(axis=0) for X in designs], axis=0))
@@ -711,8 +710,8 @@ def _grouped(results: Any, table: ReportTable, most: int) -> TestResult:
             "nothing to test"
         )
     what = "reports" if table.is_counted else "decoded answers"
-    how = f"chi-square of the {what} in {groups} groups of fitted probability"
-    return TestResult.chi_square(_null(results), statistic, float(df), how)
+    words = f"chi-square of the {what} in {groups} groups of fitted probability"
+    return TestResult.chi_square(_null(results), statistic, float(df), words)
 
 
 def _null(results: Any) -> str:
@@ -775,5 +774,5 @@ class ReportTable:
     def seen(self, rows: Codes, channel: int) -> Array:
         """What was reported in some rows: indicators of cells, or decoded answers."""
         if self.phi is not None:
-            return np.asarray(self.phi[rows])
+            return self.phi[rows]
         return np.eye(self.channels[channel].shape[1])[self.codes[rows]]

@@ -20,16 +20,13 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, did_you_mean, one_of
 from ldpstats.documents import written
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, cut
+from ldpstats.likelihood.regression import Codes, Mask
 from ldpstats.models.frequency.results import checked_scores
-
-Mask = npt.NDArray[np.bool_]
-Columns = npt.NDArray[np.int64]
 
 MOST_CONFIGURATIONS = 10_000
 BINARY = ("logit", "probit", "cloglog")
@@ -514,7 +511,7 @@ class Design:
     private: tuple[PrivateColumn, ...]
     spec: Spec
     marginal_spec: Spec | None
-    chosen: Columns
+    chosen: Codes
     index: pd.Index[Any]
     kept: Mask
     public: pd.DataFrame
@@ -542,7 +539,7 @@ class Design:
         if n < C:
             remedy = f"has {n} rows, fewer than the {C} combinations of its private predictors"
             raise InvalidArgument("formula", text, f"{remedy}: use fewer of these")
-        each = slice(None)  # a row for each respondent, from which means and knots are learned
+        each: Any = slice(None)  # a row for each respondent, from which means and knots are learned
         if times is not None:
             each = np.repeat(np.arange(n), times.astype(np.int64))
         # every category occurs, so that levels and names are those of all
@@ -604,7 +601,7 @@ class Design:
         return tuple(sorted(self.spec.needs - {column.name for column in self.private}))
 
     @cached_property
-    def terms(self) -> dict[str, npt.NDArray[np.int64]]:
+    def terms(self) -> dict[str, Codes]:
         """Which columns each term of the formula has, by the name of the term."""
         place = {int(old): new for new, old in enumerate(self.chosen)}
         terms = {}
@@ -694,9 +691,16 @@ class Design:
         spec, marginal = Spec.from_dict(document["spec"]), document["marginal"]
         if chosen.ndim != 1 or not np.isin(chosen, np.arange(len(spec.columns))).all():
             raise InvalidArgument("document", chosen.tolist(), "are no columns of its formula")
-        specs = spec, marginal and Spec.from_dict(marginal)
-        none = pd.RangeIndex(0), np.zeros(0, dtype=bool), pd.DataFrame()
-        return cls(Formula.parse(document["formula"]), tuple(private), *specs, chosen, *none)
+        return cls(
+            Formula.parse(document["formula"]),
+            tuple(private),
+            spec,
+            marginal and Spec.from_dict(marginal),
+            chosen,
+            pd.RangeIndex(0),
+            np.zeros(0, dtype=bool),
+            pd.DataFrame(),
+        )
 
 
 # -- the right side ----------------------------------------------------------------------------
@@ -755,7 +759,7 @@ def combinations_of(columns: Sequence[PrivateColumn]) -> Array:
             f"{MOST_CONFIGURATIONS:,} at most: use fewer predictors, or lump categories first"
         )
     codes = np.indices(sizes).reshape(len(sizes), -1).T if sizes else np.zeros((1, 0), np.int64)
-    return np.asarray(codes)
+    return codes
 
 
 def configurations_of(columns: Sequence[PrivateColumn]) -> list[tuple[Any, ...]]:
@@ -1243,8 +1247,8 @@ def public_response(formula: Formula, frame: pd.DataFrame, names: Mapping[str, A
     if kind not in ("string", "boolean"):
         remedy = f"holds {kind} values: a response is of numbers, booleans, text or categories"
         raise InvalidArgument("formula", formula.text, f"{name!r} {remedy}")
-    codes, labels = pd.factorize(column, sort=True)
-    return _categories(name, codes, labels.tolist(), False)
+    codes, found = pd.factorize(column, sort=True)
+    return _categories(name, codes, found.tolist(), False)
 
 
 def plain_numbers(labels: pd.Index[Any]) -> bool:

@@ -12,13 +12,13 @@ from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, did_you_mean, numbers, one_of
+from ldpstats.arguments import Array, boolean, did_you_mean, numbers, one_of
 from ldpstats.errors import InvalidArgument
 from ldpstats.hints import guided
 from ldpstats.labels import as_series, missing_entries
+from ldpstats.likelihood.regression import Codes, Mask
 from ldpstats.models.association.groups import refuse_shared
 from ldpstats.models.regression.formulas import (
     BINARY,
@@ -54,10 +54,6 @@ from ldpstats.models.regression.structure import (
 )
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
-
-Array = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-Rows = npt.NDArray[np.int64]
 
 _KINDS: dict[str, type[RegressionModel]] = {
     "multinomial": PrivatizedMNLogit,
@@ -234,7 +230,7 @@ def _given(name: str, groups: list[Reports], n: int) -> Given:
         raise InvalidArgument(f"reports[{name!r}]", f"{total} reports", remedy)
     ends = np.cumsum([0, *map(len, groups)])
 
-    def take(rows: npt.NDArray[np.int64]) -> list[Reports]:
+    def take(rows: Codes) -> list[Reports]:
         cuts = np.searchsorted(rows, ends)
         some = [
             group[rows[a:b] - start]
@@ -282,7 +278,7 @@ class Given:
 
     mechanisms: tuple[Any, ...]
     present: Mask
-    take: Callable[[Rows], list[Reports]]
+    take: Callable[[Codes], list[Reports]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -406,10 +402,10 @@ class Request:
         if name is None:
             response = public_response(self.formula, some, self.names)
         else:
-            labels, reports = self._labels(name, given[name]), given[name].take(rows)
+            labels, asked = self._labels(name, given[name]), given[name].take(rows)
             ordered = bool(getattr(labels.dtype, "ordered", False))
             labels = pd.Index(labels.tolist(), dtype=object)
-            response = Response(name, reports, labels, True, ordered)
+            response = Response(name, asked, labels, True, ordered)
         family = response.family(self.model)
         scores = response.scores(self.scores.get(response.name), family)
         response = response.seen_by(family)

@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from statsmodels.stats.contrast import ContrastResults
 
@@ -25,6 +24,7 @@ from ldpstats.inference.tests import pvalue_text
 from ldpstats.likelihood.predictors import start, units
 from ldpstats.likelihood.regression import (
     Categorical,
+    Codes,
     Normal,
     Outcome,
     RegressionLikelihood,
@@ -48,7 +48,6 @@ from ldpstats.models.layout import (
 from ldpstats.models.results import array_hypothesis, text_hypothesis
 from ldpstats.reports.single import Reports
 
-Codes = npt.NDArray[np.int64]
 Degrees = float | Callable[[Array], float] | None  # of contrasts, which may have their own
 
 _HOW = (

@@ -436,7 +436,7 @@ class PrivatizedOLSResults(Coefficients):
     @property
     def fittedvalues(self) -> Array:
         """Expected scores of the respondents, shape (n,)."""
-        return self.model.endog - self.resid
+        return np.asarray(self.model.endog - self.resid)
 
     @property
     def resid(self) -> Array:

@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, numbers, one_of, positive_integer
@@ -52,6 +51,7 @@ from ldpstats.likelihood.predictors import (
 )
 from ldpstats.likelihood.regression import (
     LINKS,
+    Mask,
     Multinomial,
     Ordered,
     RegressionLikelihood,
@@ -79,8 +79,6 @@ from ldpstats.models.regression.structure import (
     sandwich_meat,
 )
 from ldpstats.priors import Beta, Normal
-
-Mask = npt.NDArray[np.bool_]
 
 _METHODS = ("mle", "newton", "em", "corrected")
 _SOME = 5000  # rows on which other starts are tried
@@ -206,7 +204,7 @@ class PrivatizedRegression(RegressionModel):
     def bounded(self) -> Mask:
         """Which parameters, (size,), stay in [0, 1]: the unknown ones of devices."""
         likelihood = self.likelihood
-        return np.asarray(np.arange(likelihood.size) >= likelihood.size - likelihood.m)
+        return np.arange(likelihood.size) >= likelihood.size - likelihood.m
 
     # -- its maxima ----------------------------------------------------------------------------
 

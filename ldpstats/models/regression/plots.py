@@ -134,8 +134,9 @@ def draw_estimates(
     Of pairs of labels each first one has a panel. Several tables are drawn beside each other, with
     what each is called; those `shown` are second labels, by default all.
     """
-    one = isinstance(estimates, pd.DataFrame)
-    tables = [("", _by_equation(estimates))] if one else [*estimates]
+    if isinstance(estimates, pd.DataFrame):
+        estimates = [("", _by_equation(estimates))]
+    tables = list(estimates)
     frames = [table for _, table in tables]
     equations = list(dict.fromkeys(e for frame in frames for e in frame.index.unique(level=0)))
     shown = [*frames[0].index.unique(level=1)] if shown is None else shown

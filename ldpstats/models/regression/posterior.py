@@ -14,14 +14,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified, PosteriorWarning
 from ldpstats.inference.regression import pearson, row_means, score_groups
 from ldpstats.inference.tests import TestResult
-from ldpstats.likelihood.regression import Categorical
+from ldpstats.likelihood.regression import Categorical, Codes
 from ldpstats.likelihood.regression import Normal as Numeric
 from ldpstats.mechanisms.base import protect_some
 from ldpstats.models.posterior.densities import (
@@ -46,7 +45,6 @@ from ldpstats.models.regression.coefficients import coefficient_labels
 from ldpstats.models.regression.fitted import ReportTable
 from ldpstats.priors import Beta, Normal, checked_generator
 
-Codes = npt.NDArray[np.int64]
 Laws = dict[int, tuple[float, float]]  # means and standard deviations of parameters, by place
 
 _STEPS = "Thresholds: the first, and logarithms of the steps to the next."

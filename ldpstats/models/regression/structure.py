@@ -16,7 +16,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, boolean, numbers
@@ -34,6 +33,7 @@ from ldpstats.likelihood.predictors import (
 from ldpstats.likelihood.regression import (
     Binary,
     Categorical,
+    Codes,
     ExpectedInformation,
     MixedBinary,
     MixedMultinomial,
@@ -54,8 +54,6 @@ from ldpstats.mechanisms.base import common_labels
 from ldpstats.models.frequency.results import checked_scores
 from ldpstats.models.regression.formulas import plain_numbers
 from ldpstats.reports.single import BitCounts, Counts, Reports, not_reports
-
-Codes = npt.NDArray[np.int64]
 
 _ALIASED = 1e-10  # share of a covariate that the others leave, up to which it is one of them
 _PLAIN = (str, int, float)  # labels of groups
@@ -393,7 +391,7 @@ def covariates(X: object, n: int, n_missing: int = 0, name: str = "X") -> tuple[
         names = [f"x{j + 1}" for j in range(values.shape[1])]
         for j, column in enumerate(values.T):
             _finite(f"{name}[:, {j}]", column)
-        constant = np.flatnonzero((values == values[:1]).all(axis=0)) if len(values) else []
+        constant: Any = np.flatnonzero((values == values[:1]).all(axis=0)) if len(values) else []
         if len(constant):
             names.pop()
             names.insert(int(constant[0]), "const")
@@ -701,7 +699,7 @@ def _polynomials(
 def sandwich_meat(data: RegressionData, whole: Assembled, cov_type: str, rows: Array) -> Array:
     """Covariance of the weighted sum of rows, (m, m): "HC0", or that of the survey's design."""
     if cov_type != "design":
-        return np.asarray((rows * whole.squares[:, None]).T @ rows)
+        return (rows * whole.squares[:, None]).T @ rows
     assert data.weights is not None
     at = np.full(data.sample.w.shape, -1, dtype=np.int64)
     at[data.inside] = whole.place
