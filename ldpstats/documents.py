@@ -35,18 +35,6 @@ from ldpstats.arguments import Array, boolean, one_of, positive_integer, real_nu
 from ldpstats.errors import InvalidArgument, LDPError, cut
 from ldpstats.labels import labels_from_json, labels_to_json
 
-__all__ = [
-    "Document",
-    "array_from_json",
-    "array_to_json",
-    "damaged",
-    "keys_of",
-    "made",
-    "number_to_json",
-    "read",
-    "written",
-]
-
 
 class Document:
     """A dataclass that becomes a JSON document, and is read again."""

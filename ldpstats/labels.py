@@ -19,7 +19,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import isfinite
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,7 @@ from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory, shorten
 
 __all__ = [
     "OTHER_LABELS",
+    "LabelIndex",
     "align",
     "arrow_text",
     "as_labels",
@@ -68,6 +69,8 @@ __all__ = [
     "written_as",
 ]
 
+
+LabelIndex: TypeAlias = "pd.Index[Any]"  # which takes no argument when the program runs
 
 _PLAIN = (str, bool, int, float)
 _MANY_LABELS = 1 << 20

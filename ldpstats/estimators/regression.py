@@ -26,6 +26,7 @@ from ldpstats.arguments import Array
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.likelihood.regression import (
     CompletedLikelihood,
+    Expansion,
     ExpectedInformation,
     Mask,
     Multinomial,
@@ -57,7 +58,7 @@ class Objective(Protocol):
     """What is maximised: its value, and with gradient and Hessian."""
 
     def value(self, theta: Array) -> float: ...
-    def evaluate(self, theta: Array) -> tuple[float, Array, Array]: ...
+    def evaluate(self, theta: Array) -> Expansion: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -710,7 +711,7 @@ class Penalised:
         beta = theta[: self.likelihood.n_outcome]
         return self.likelihood.value(theta) + self.information.penalty(beta, False)[0]
 
-    def evaluate(self, theta: Array) -> tuple[float, Array, Array]:
+    def evaluate(self, theta: Array) -> Expansion:
         """Value, gradient and Hessian, that of the penalty by differences."""
         m = self.likelihood.n_outcome
         value, score, hessian = self.likelihood.evaluate(theta)

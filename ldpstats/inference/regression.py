@@ -19,28 +19,9 @@ import numpy as np
 
 from ldpstats.arguments import Array
 from ldpstats.inference.designs.linearisation import Ratios, Sample, Scores, estimated_totals
-from ldpstats.likelihood.regression import Codes, Mask, Outcome
-from ldpstats.likelihood.regression import RegressionLikelihood as Points
+from ldpstats.likelihood.regression import Codes, Derivatives, Mask, Outcome, RegressionLikelihood
 
-__all__ = [
-    "MOST_CLUSTERS",
-    "Average",
-    "Function",
-    "InformationShares",
-    "Points",
-    "average",
-    "cluster_sandwich",
-    "design_meat",
-    "enough_in_each",
-    "means",
-    "ones",
-    "pearson",
-    "quadratic_form",
-    "rates",
-    "row_means",
-    "score_groups",
-]
-
+Points = RegressionLikelihood  # rows of covariates, whose answers nobody has seen
 
 MOST_CLUSTERS = 1000  # up to which covariances of clusters are bias-reduced by default
 _ALL = 1e-8  # one minus the share of a cluster that alone determines something
@@ -203,7 +184,7 @@ def design_meat(sample: Sample, scores: Array, at: Codes) -> Array:
 # -- Averages of functions of the linear predictors, with derivatives by all parameters -----------
 
 
-Function = Callable[..., tuple[Array, ...]]
+Function = Callable[..., Derivatives]
 
 _CACHED = 1 << 20  # numbers of arrays that fit in the cache
 
@@ -377,7 +358,7 @@ def ones(eta: Array) -> tuple[Array, Array]:
 def rates(outcome: Outcome, logarithm: bool = False) -> Function:
     """The rate of change of the mean, or of its logarithm, where eta has a rate of change."""
 
-    def of(eta: Array, change: Array) -> tuple[Array, ...]:
+    def of(eta: Array, change: Array) -> Derivatives:
         mean, first, second = outcome.moments(eta, 2)
         if logarithm:
             first = first / mean[:, :, None]
@@ -392,13 +373,7 @@ def rates(outcome: Outcome, logarithm: bool = False) -> Function:
 # -- Chi-square statistics of what was reported against what a regression expects -----------------
 
 
-_LEAST, _USUAL, _SHARE = 1.0, 5.0, 0.8  # Cochran's rule for expected counts
 _KNOWN = 0.02  # variance of a direction, as a share of what it had with known parameters
-
-
-def enough_in_each(expected: Array) -> bool:
-    """Whether expected counts allow the chi-square law: all at least 1, four in five at least 5."""
-    return bool(expected.min() >= _LEAST and np.mean(expected >= _USUAL) >= _SHARE)
 
 
 def pearson(observed: Array, expected: Array) -> float:

@@ -33,6 +33,9 @@ from ldpstats.reports.single import Reports
 
 Codes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+Derivatives = tuple[Array, ...]  # a function of the linear predictors, and its derivatives
+Expansion = tuple[float, Array, Array]  # value, gradient and Hessian
+Tails = tuple[Array, Array, Array, Array]  # P(y <= a), P(y > a), two derivatives of the first
 
 _BLOCK = 1 << 20  # numbers of the largest array that is made at a time: it stays in the cache
 
@@ -50,9 +53,6 @@ class Seen:
     def __getitem__(self, rows: Any) -> Array:
         """Likelihoods of some rows, (., k) or (c, ., k)."""
         return self.table[..., self.at[rows], :]
-
-    def __len__(self) -> int:
-        return len(self.at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +156,7 @@ class RegressionLikelihood:
 
     # -- derivatives ---------------------------------------------------------------------------
 
-    def evaluate(self, theta: Array) -> tuple[float, Array, Array]:
+    def evaluate(self, theta: Array) -> Expansion:
         """Value, score, shape (size,), and Hessian, (size, size)."""
         m, hessian = self.n_outcome, np.zeros((self.size, self.size))
         value, score = np.asarray(self.constant), np.zeros(self.size)
@@ -234,7 +234,7 @@ class RegressionLikelihood:
 class _Mixture(NamedTuple):
     """The law of what is seen over the configurations of private predictors."""
 
-    each: list[tuple[Array, ...]]  # log f in each, with derivatives by eta
+    each: list[Derivatives]  # log f in each, with derivatives by eta
     logs: Array  # log m, (..., n)
     posterior: Array  # P(configuration | all that is seen), (..., n, C)
     law: Array  # P(configuration | public covariates), (..., n, C)
@@ -252,11 +252,11 @@ class Outcome(ABC):
     q: ClassVar[int]
 
     @abstractmethod
-    def terms(self, eta: Array, seen: Array, order: int = 2) -> tuple[Array, ...]:
+    def terms(self, eta: Array, seen: Array, order: int = 2) -> Derivatives:
         """log f of what is seen, (..., n), and so many derivatives, (..., q) and (..., q, q)."""
 
     @abstractmethod
-    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
+    def moments(self, eta: Array, order: int = 0) -> Derivatives:
         """Probabilities of the categories, (..., n, k), and so many derivatives.
 
         Of shape (..., n, k, q) and (..., n, k, q, q). Of a number the mean, k = 1.
@@ -277,7 +277,7 @@ class Categorical(Outcome):
     k: int
 
 
-def _logit(eta: Array) -> tuple[Array, Array, Array, Array]:
+def _logit(eta: Array) -> Tails:
     from scipy.special import expit
 
     success, failure = expit(eta), expit(-eta)
@@ -285,14 +285,14 @@ def _logit(eta: Array) -> tuple[Array, Array, Array, Array]:
     return failure, success, slope, slope * (failure - success)
 
 
-def _probit(eta: Array) -> tuple[Array, Array, Array, Array]:
+def _probit(eta: Array) -> Tails:
     from scipy.special import ndtr
 
     slope = np.exp(-0.5 * eta**2) / np.sqrt(2.0 * np.pi)
     return ndtr(-eta), ndtr(eta), slope, -eta * slope
 
 
-def _cloglog(eta: Array) -> tuple[Array, Array, Array, Array]:
+def _cloglog(eta: Array) -> Tails:
     rate = np.exp(np.minimum(eta, 700.0))  # beyond, the probability of failure is zero anyway
     failure = np.exp(-rate)
     slope = rate * failure
@@ -306,10 +306,10 @@ class _Cumulative(Categorical):
     """One in which ``P(y <= a)`` is a function of the predictor eta_a alone."""
 
     @abstractmethod
-    def below(self, eta: Array) -> tuple[Array, Array, Array, Array]:
+    def below(self, eta: Array) -> Tails:
         """P(y <= a), P(y > a), and two derivatives of the first."""
 
-    def terms(self, eta: Array, seen: Array, order: int = 2) -> tuple[Array, ...]:
+    def terms(self, eta: Array, seen: Array, order: int = 2) -> Derivatives:
         below, above, slope, bend = self.below(eta)
         f = seen[..., 0] * below[..., 0] + seen[..., -1] * above[..., -1]
         if self.k > 2:
@@ -327,7 +327,7 @@ class _Cumulative(Categorical):
             second[..., range(self.q), range(self.q)] += gain * bend / each
         return value, first, second
 
-    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
+    def moments(self, eta: Array, order: int = 0) -> Derivatives:
         below, above, *derivatives = self.below(eta)
         parts, at = [below[..., :1], above[..., -1:]], [range(self.q)]
         if self.k > 2:
@@ -357,7 +357,7 @@ class Binary(_Cumulative):
 
     q: ClassVar[int] = 1
 
-    def terms(self, eta: Array, seen: Array, order: int = 2) -> tuple[Array, ...]:
+    def terms(self, eta: Array, seen: Array, order: int = 2) -> Derivatives:
         if order == 2 or self.link != "logit" or seen.min() <= _CLEAR * seen.max():
             return super().terms(eta, seen, order)
         from scipy.special import expit
@@ -367,7 +367,7 @@ class Binary(_Cumulative):
         f = seen[..., 0] + gain * success
         return np.log(f), (gain * success * (1.0 - success) / f)[..., None]
 
-    def below(self, eta: Array) -> tuple[Array, Array, Array, Array]:
+    def below(self, eta: Array) -> Tails:
         failure, success, slope, bend = LINKS[self.link](eta)
         return failure, success, -slope, -bend
 
@@ -382,7 +382,7 @@ class Ordered(_Cumulative):
     def q(self) -> int:  # type: ignore[override]
         return self.k - 1
 
-    def below(self, eta: Array) -> tuple[Array, Array, Array, Array]:
+    def below(self, eta: Array) -> Tails:
         above, below, slope, bend = _logit(eta)
         return below, above, slope, bend
 
@@ -404,7 +404,7 @@ class Multinomial(Categorical):
         whole /= whole.sum(axis=-1, keepdims=True)
         return whole
 
-    def terms(self, eta: Array, seen: Array, order: int = 2) -> tuple[Array, ...]:
+    def terms(self, eta: Array, seen: Array, order: int = 2) -> Derivatives:
         p = self.mean(eta)
         joint = seen * p
         f = joint.sum(axis=-1)
@@ -414,7 +414,7 @@ class Multinomial(Categorical):
             # differences of the moments of posterior and prior
             return terms if order < 2 else (*terms, self.spread(posterior) - self.spread(p))
 
-    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
+    def moments(self, eta: Array, order: int = 0) -> Derivatives:
         p = self.mean(eta)
         moments = [p]
         if order:
@@ -452,7 +452,7 @@ class Normal(Outcome):
 
     q: ClassVar[int] = 2
 
-    def terms(self, eta: Array, seen: Array, order: int = 2) -> tuple[Array, ...]:
+    def terms(self, eta: Array, seen: Array, order: int = 2) -> Derivatives:
         each = np.exp(-eta[..., 1])
         z = (seen - eta[..., 0]) * each
         value = -0.5 * z**2 - eta[..., 1] - 0.5 * np.log(2.0 * np.pi)
@@ -462,7 +462,7 @@ class Normal(Outcome):
         second = -np.stack([each**2, 2.0 * z * each, 2.0 * z * each, 2.0 * z**2], axis=-1)
         return value, first, second.reshape(*eta.shape, 2)
 
-    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
+    def moments(self, eta: Array, order: int = 0) -> Derivatives:
         first = np.broadcast_to([[1.0, 0.0]], (*eta.shape[:-1], 1, 2))
         return (eta[..., :1], first, np.zeros((*eta.shape[:-1], 1, 2, 2)))[: order + 1]
 
@@ -473,7 +473,7 @@ class Poisson(Outcome):
 
     q: ClassVar[int] = 1
 
-    def terms(self, eta: Array, seen: Array, order: int = 2) -> tuple[Array, ...]:
+    def terms(self, eta: Array, seen: Array, order: int = 2) -> Derivatives:
         from scipy.special import gammaln
 
         with np.errstate(over="ignore"):
@@ -481,7 +481,7 @@ class Poisson(Outcome):
             value = seen * eta[..., 0] - rate[..., 0] - gammaln(seen + 1.0)
         return value, seen[..., None] - rate, -rate[..., None]
 
-    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
+    def moments(self, eta: Array, order: int = 0) -> Derivatives:
         rate = np.exp(eta)
         return (rate, rate[..., None], rate[..., None, None])[: order + 1]
 
@@ -519,7 +519,7 @@ class Mixed(Categorical):
     def mean(self, eta: Array) -> Array:
         return self.moments(eta)[0]
 
-    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
+    def moments(self, eta: Array, order: int = 0) -> Derivatives:
         law, h = self.within, self.within.q
         nodes, logs = np.zeros((1, h)), np.zeros(1)
         if self.average:
@@ -623,7 +623,7 @@ _TINY = 1e-300  # probabilities below are of reports that do not occur
 class ReportLaw:
     """Channels, (k, l) each, of the reports on a categorical outcome, and the one of each row."""
 
-    channels: tuple[Array, ...]
+    channels: Derivatives
     at: Codes
 
     def take(self, rows: Any) -> ReportLaw:
@@ -783,7 +783,7 @@ class CompletedLikelihood:
             total = sum(float(w @ terms[0]) for _, w, terms in self._parts(theta, 0))
         return total if np.isfinite(total) else -np.inf
 
-    def evaluate(self, theta: Array) -> tuple[float, Array, Array]:
+    def evaluate(self, theta: Array) -> Expansion:
         """Value, first and second derivatives."""
         total, score = 0.0, np.zeros(self.size)
         hessian = np.zeros((self.size, self.size))

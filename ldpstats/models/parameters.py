@@ -39,6 +39,7 @@ from ldpstats.inference.profiles import profile_intervals, signed_roots
 from ldpstats.inference.regression import pearson
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
 from ldpstats.inference.tests import TestResult
+from ldpstats.labels import LabelIndex
 from ldpstats.likelihood.covariance import Covariance, Uncertain
 from ldpstats.likelihood.parametric import (
     PolynomialMatrix,
@@ -219,13 +220,13 @@ class DeviceGroups:
         return tuple(dict.fromkeys(n for c in self.sources for n in c.mechanism.unknown))
 
     @property
-    def categories(self) -> pd.Index[Any]:
+    def categories(self) -> LabelIndex:
         """The true answers."""
-        labels: pd.Index[Any] = self.sources[0].mechanism.categories
+        labels: LabelIndex = self.sources[0].mechanism.categories
         return labels
 
     @cached_property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> LabelIndex:
         """Labels of the estimates: the categories, then the parameters."""
         return pd.Index([*self.categories.tolist(), *self.names], dtype=object)
 
@@ -448,12 +449,12 @@ class ParametersResults(Results):
         return self.nobs * self.gap
 
     @property
-    def categories(self) -> pd.Index[Any]:
+    def categories(self) -> LabelIndex:
         """The true answers."""
         return self.groups.categories
 
     @property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> LabelIndex:
         return self.groups.index
 
     @property
@@ -469,7 +470,7 @@ class ParametersResults(Results):
         return pd.Series(values, index=pd.Index(self.groups.names), name="parameters")
 
     @property
-    def undetermined(self) -> pd.Index[Any]:
+    def undetermined(self) -> LabelIndex:
         """What the reports leave open at the estimate: its standard error is nan."""
         at = self.fitted.at
         return self.index[:0] if at is None else self.index.delete(at)

@@ -19,6 +19,7 @@ from ldpstats.arguments import Array, level, one_of
 from ldpstats.documents import number_to_json, written
 from ldpstats.errors import NotAvailable
 from ldpstats.hints import missing_attribute
+from ldpstats.labels import LabelIndex
 from ldpstats.likelihood.regression import Binary, Multinomial, Normal, Ordered
 from ldpstats.mechanisms.base import told_apart
 from ldpstats.models.layout import (
@@ -774,7 +775,7 @@ class StoredRegression(Coefficients):
         return model
 
     @cached_property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> LabelIndex:
         return coefficient_labels(self.model)
 
     @property
@@ -882,7 +883,7 @@ def _pairs(rows: Sequence[Sequence[str]]) -> tuple[list[Pair], list[Pair]]:
 # -- words -------------------------------------------------------------------------------------
 
 
-def coefficient_labels(model: Any, more: Sequence[str] = ()) -> pd.Index[Any]:
+def coefficient_labels(model: Any, more: Sequence[str] = ()) -> LabelIndex:
     """Labels of the coefficients, and of others behind them; by equation of a multinomial logit."""
     listed = bool(model.unknown) or model.data.groups is not None  # all equations in one list
     if isinstance(model.data.outcome, Multinomial) and not listed:

@@ -21,10 +21,8 @@ from ldpstats.arguments import Array, did_you_mean, level, numbers, positive_int
 from ldpstats.documents import array_from_json, array_to_json, number_to_json
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.regression import (
-    Average,
     Points,
     average,
-    enough_in_each,
     means,
     pearson,
     quadratic_form,
@@ -32,6 +30,7 @@ from ldpstats.inference.regression import (
     score_groups,
 )
 from ldpstats.inference.tests import TestResult
+from ldpstats.labels import LabelIndex
 from ldpstats.likelihood.predictors import stacked_indicators
 from ldpstats.likelihood.regression import (
     Binary,
@@ -150,7 +149,7 @@ class FittedLaw:
         private = () if formula is None else formula.private
         if formula is not None and len(formula.chosen) != len(names):
             raise InvalidArgument("document", names, "are not the columns of its formula")
-        categories: pd.Index[Any] | None = None
+        categories: LabelIndex | None = None
         if labels is not None:
             categories = pd.Index(labels, dtype=None if isinstance(labels[0], int) else object)
         grouping = document.get("groups")
@@ -260,13 +259,8 @@ class FittedLaw:
 
     # -- outcome -------------------------------------------------------------------------------
 
-    def stacked(self, parts: Sequence[Average]) -> Average:
-        """The means that are shown, part after part."""
-        R = np.eye(len(parts[0].value))[self.shown]
-        return Average.stacked([part.times(R) for part in parts])
-
     @property
-    def labels(self) -> pd.Index[Any] | None:
+    def labels(self) -> LabelIndex | None:
         """Categories whose probabilities are shown; None for one number."""
         return self.data.categories if len(self.shown) > 1 else None
 
@@ -500,7 +494,7 @@ def _column(own: pd.Series[Any], value: Any) -> pd.Series[Any]:
 
 def new_rows(
     law: FittedLaw, exog: Any = None, offset: Any = None, argument: str = "exog"
-) -> tuple[Points, Mask, pd.Index[Any]]:
+) -> tuple[Points, Mask, LabelIndex]:
     """Rows to predict for without a missing value, which of all they are, and labels of all."""
     data, own = law.data, law.data.formula
     marginal: Any = None
@@ -535,7 +529,7 @@ def new_rows(
     if len(matrices) > 1:
         law.refuse_incomplete("predict")
     there = [np.asarray(one) for one in (marginal, shift) if one is not None]
-    missing = [np.isnan(one).reshape(n, -1).any(axis=1) for one in (*matrices, *there)]
+    missing = [np.isnan(one).any(axis=tuple(range(1, one.ndim))) for one in (*matrices, *there)]
     whole = ~np.any(missing, axis=0)
     points = law.points(
         [one[whole] for one in matrices],
@@ -637,14 +631,15 @@ def _patterns(results: Any, table: ReportTable) -> TestResult | None:
         seen.append(counts[at].ravel())
         expected.append((sizes[at, None] * (mean[at] @ Q)).ravel())
         df += int(at.sum()) * (Q.shape[1] - 1)
-    if not enough_in_each(np.concatenate(expected)):
+    every = np.concatenate(expected)
+    if every.min() < 1.0 or np.mean(every >= 5.0) < 0.8:  # Cochran's rule
         return None
     if df <= 0:
         raise NotAvailable(
             "goodness_of_fit: the model has as many coefficients as the table of covariates and "
             "reports has cells, and fits any: there is nothing to test"
         )
-    statistic = pearson(np.concatenate(seen), np.concatenate(expected))
+    statistic = pearson(np.concatenate(seen), every)
     how = f"Pearson chi-square of the reports, {len(first)} patterns of covariates"
     return TestResult.chi_square(_null(results), statistic, float(df), how)
 

@@ -13,6 +13,7 @@ import re
 import sys
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -25,8 +26,11 @@ import pandas as pd
 from ldpstats.arguments import Array, did_you_mean, one_of
 from ldpstats.documents import written
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, cut
+from ldpstats.labels import LabelIndex
 from ldpstats.likelihood.regression import Codes, Mask
 from ldpstats.models.frequency.results import checked_scores
+
+Names = Mapping[str, Any]  # what names mean that are no columns
 
 MOST_CONFIGURATIONS = 10_000
 BINARY = ("logit", "probit", "cloglog")
@@ -149,7 +153,7 @@ class Formula:
     @property
     def factors(self) -> list[Factor]:
         """Those of both sides."""
-        return [self.response, *(factor for term in self.terms for factor in term)]
+        return [self.response, *factors_of(self.terms)]
 
     @property
     def functions(self) -> frozenset[str]:
@@ -195,9 +199,14 @@ def one_sided(argument: str, text: object, engine: str) -> tuple[str, Terms]:
     return right, terms
 
 
+def factors_of(terms: Terms) -> list[Factor]:
+    """Those of all terms."""
+    return [factor for term in terms for factor in term]
+
+
 def names_of(terms: Terms) -> frozenset[str]:
     """Names that stand for values."""
-    return frozenset(name for term in terms for factor in term for name in factor.names)
+    return frozenset(name for factor in factors_of(terms) for name in factor.names)
 
 
 def caller_names(depth: int) -> dict[str, Any]:
@@ -323,7 +332,7 @@ def known_names(
     formula: Formula,
     marginal: Terms,
     columns: Iterable[str],
-    outside: Mapping[str, Any],
+    outside: Names,
     unsafe: bool = False,
 ) -> dict[str, Any]:
     """What names in a formula mean that are no columns; refuse those that mean nothing.
@@ -340,7 +349,7 @@ def known_names(
             hint = did_you_mean(name, there)
             remedy = f"names {name!r}, but no such column; there are {shown}{hint}"
             raise InvalidArgument("formula", formula.text, remedy)
-    factors = [*formula.factors, *(factor for term in marginal for factor in term)]
+    factors = [*formula.factors, *factors_of(marginal)]
     functions = formula.functions - there
     if unsafe:
         wanted = (values - there) | functions
@@ -365,9 +374,7 @@ def _is_plain(value: object) -> bool:
     return value is None or isinstance(value, (Number, np.generic, str, *_ARRAYS))
 
 
-def _fault_of(
-    code: str, engine: str, columns: Collection[str], outside: Mapping[str, Any]
-) -> str | None:
+def _fault_of(code: str, engine: str, columns: Collection[str], outside: Names) -> str | None:
     """What a factor has that formulas may not have, as in "calls open()"; None if nothing."""
     if engine != "patsy" and "`" in code:
         # what is in quotes for one reader is code for another
@@ -415,7 +422,7 @@ def _path(node: ast.AST) -> str:
     return ast.unparse(node) if plain else ""
 
 
-def _call_fault(node: ast.Call, columns: Collection[str], outside: Mapping[str, Any]) -> str | None:
+def _call_fault(node: ast.Call, columns: Collection[str], outside: Names) -> str | None:
     """Of functions, and of how many arguments they have."""
     function = node.func
     most, shown = None, f"{_shown(function)}()"
@@ -470,7 +477,9 @@ def _node_fault(node: ast.AST, engine: str) -> str | None:
         parts = [node.left, node.right]
         if isinstance(node.op, ast.Pow):
             varies = any(isinstance(part, ast.Name) for part in ast.walk(node))
-            if not varies and not all(map(_is_small, parts)):
+            with suppress(TypeError, ValueError):  # of what is no number
+                varies |= all(abs(ast.literal_eval(part)) <= 1000 for part in parts)
+            if not varies:
                 return f"has {_shown(node)}, a power of numbers"
     for part in parts:
         text = isinstance(part, ast.Constant) and isinstance(part.value, str | bytes)
@@ -485,14 +494,6 @@ def _shown(node: ast.AST) -> str:
         return cut(ast.unparse(node), 60)
     except RecursionError:
         return "more levels of brackets and signs than can be read"
-
-
-def _is_small(node: ast.expr) -> bool:
-    """Whether a node is a number up to a thousand."""
-    try:
-        return bool(abs(ast.literal_eval(node)) <= 1000)
-    except (TypeError, ValueError):
-        return False
 
 
 # -- the arrays of a regression ----------------------------------------------------------------
@@ -512,7 +513,7 @@ class Design:
     spec: Spec
     marginal_spec: Spec | None
     chosen: Codes
-    index: pd.Index[Any]
+    index: LabelIndex
     kept: Mask
     public: pd.DataFrame
 
@@ -520,7 +521,7 @@ class Design:
     def of(
         cls,
         formula: Formula,
-        names: Mapping[str, Any],
+        names: Names,
         frame: pd.DataFrame,
         kept: Mask,
         private: tuple[PrivateColumn, ...],
@@ -546,7 +547,7 @@ class Design:
         learning = with_answers(frame, private, codes[np.arange(n) % C].T).iloc[each]
         spec, first = Spec.of("formula", formula.right, learning, formula.engine, names, text)
         hidden = {column.name for column in private}
-        for factor in (factor for term in formula.terms for factor in term):
+        for factor in factors_of(formula.terms):
             shared = sorted(factor.names & hidden)
             if shared and spec.learned(factor):  # from answers that nobody knows
                 name = shared[0]
@@ -662,7 +663,7 @@ class Design:
 
     def levels(self, name: str) -> list[Any]:
         """The levels that patsy learned of a column, alone or as in C(kids); none of a number."""
-        for factor in (factor for term in self.formula.terms for factor in term):
+        for factor in factors_of(self.formula.terms):
             if factor.names >= {name} and (factor.is_name or factor.functions == {"C"}):
                 for own, info in self.spec.made.factor_infos.items():
                     if own.code == factor.code and info.categories is not None:
@@ -719,7 +720,7 @@ class PrivateColumn:
     values: Array | None
 
     @classmethod
-    def of(cls, name: str, labels: pd.Index[Any], scores: object = None) -> PrivateColumn:
+    def of(cls, name: str, labels: LabelIndex, scores: object = None) -> PrivateColumn:
         """A question's answers as numbers, if it has scores or its labels are numbers."""
         labels = pd.Index(labels.tolist(), dtype=object)
         if scores is not None:
@@ -790,7 +791,7 @@ class Spec:
     engine: str
     columns: tuple[str, ...]
     made: Any = field(repr=False)
-    names: Mapping[str, Any] = field(repr=False)
+    names: Names = field(repr=False)
     needs: frozenset[str] = frozenset()
 
     @classmethod
@@ -800,17 +801,17 @@ class Spec:
         right: str,
         frame: pd.DataFrame,
         engine: str,
-        names: Mapping[str, Any],
+        names: Names,
         text: str | None = None,
     ) -> tuple[Spec, Array]:
         """Read the right side of a formula on a table; also the matrix of the table, (n, p)."""
         shown = right if text is None else text
-        made, matrix, columns = _evaluate(argument, shown, engine, right, frame, names)
+        spec = cls(argument, shown, engine, (), right, names)
+        made, matrix, columns = spec._evaluated(frame)
         terms, _ = terms_of(argument, engine, right, shown)
-        factors = [factor for term in terms for factor in term]
-        there = frozenset().union(*(factor.names | factor.functions for factor in factors))
+        there = frozenset().union(*(f.names | f.functions for f in factors_of(terms)))
         needs = there & {*map(str, frame.columns)}
-        return cls(argument, shown, engine, columns, made, names, needs), matrix
+        return replace(spec, made=made, columns=columns, needs=needs), matrix
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Spec.from_dict, (self.to_dict(),)  # engines pickle too little, or too much
@@ -820,8 +821,46 @@ class Spec:
 
     def matrix(self, frame: pd.DataFrame) -> Array:
         """The design matrix of another table with the same columns, (n, p)."""
-        how = self.engine, self.made, frame, self.names
-        return _evaluate(self.argument, self.text, *how)[1]
+        return self._evaluated(frame)[1]
+
+    def _evaluated(self, frame: pd.DataFrame) -> tuple[Any, Array, tuple[str, ...]]:
+        """What is learned of a table, where nothing is yet, its matrix, and names of columns."""
+        again = not isinstance(self.made, str)
+        try:
+            with np.errstate(all="ignore"):  # what is no number is refused below
+                if self.engine == "patsy":
+                    import patsy
+
+                    right = self.made if again else f"~ {self.made}"
+                    env = patsy.EvalEnvironment([dict(self.names)])
+                    refuse = patsy.NAAction(on_NA="raise")
+                    values = patsy.dmatrix(right, frame, eval_env=env, NA_action=refuse)
+                    made = values.design_info
+                    columns = tuple(made.column_names)
+                else:
+                    from statsmodels.formula._manager import FormulaManager
+
+                    manager = FormulaManager(engine="formulaic")
+                    how = {"eval_env": dict(self.names), "na_action": "raise", "prediction": again}
+                    values = manager.get_matrices(self.made, frame, **how)
+                    made, columns = manager.spec, tuple(map(str, values.columns))
+        except LDPError:
+            raise
+        except Exception as error:  # the engines have many kinds, and functions of users any
+            raise refusal(self.argument, self.text, self.engine, error) from None
+        matrix: Array = np.ascontiguousarray(values, dtype=np.float64)
+        if matrix.shape[0] != len(frame):
+            remedy = f"made {matrix.shape[0]} rows of {len(frame)}: its functions must keep rows"
+            raise InvalidArgument(self.argument, self.text, remedy)
+        bad = ~np.isfinite(matrix)
+        if bad.any():
+            row, column = np.argwhere(bad)[0].tolist()
+            remedy = (
+                f"{columns[column]!r} is {matrix[row, column]} in the row {frame.index[row]!r}: "
+                "leave such rows out, or use another function"
+            )
+            raise InvalidArgument(self.argument, self.text, remedy)
+        return made, matrix, columns
 
     def to_dict(self) -> dict[str, Any]:
         """The right side of a formula: its factors with their state, and how terms code them."""
@@ -898,7 +937,7 @@ def _patsy_to_json(made: Any) -> dict[str, Any]:
     return {"factors": factors, "terms": terms}
 
 
-def _patsy_from_json(document: Mapping[str, Any], names: Mapping[str, Any]) -> Any:
+def _patsy_from_json(document: Mapping[str, Any], names: Names) -> Any:
     from patsy import ContrastMatrix, DesignInfo, EvalEnvironment, Term
     from patsy.design_info import FactorInfo, SubtermInfo
     from patsy.eval import EvalFactor
@@ -1041,53 +1080,6 @@ def _value_from_json(value: Any) -> Any:
     return array.reshape(value["shape"]) if value["shape"] else array[0]
 
 
-def _evaluate(
-    argument: str,
-    text: str,
-    engine: str,
-    formula: Any,
-    frame: pd.DataFrame,
-    names: Mapping[str, Any],
-) -> tuple[Any, Array, tuple[str, ...]]:
-    """The specification, design matrix (n, p) and column names of a right side on a table."""
-    again = not isinstance(formula, str)
-    try:
-        with np.errstate(all="ignore"):  # what is no number is refused below
-            if engine == "patsy":
-                import patsy
-
-                right = formula if again else f"~ {formula}"
-                env = patsy.EvalEnvironment([dict(names)])
-                refuse = patsy.NAAction(on_NA="raise")
-                values = patsy.dmatrix(right, frame, eval_env=env, NA_action=refuse)
-                made = values.design_info
-                columns = tuple(made.column_names)
-            else:
-                from statsmodels.formula._manager import FormulaManager
-
-                manager = FormulaManager(engine="formulaic")
-                how = {"eval_env": dict(names), "na_action": "raise", "prediction": again}
-                values = manager.get_matrices(formula, frame, **how)
-                made, columns = manager.spec, tuple(map(str, values.columns))
-    except LDPError:
-        raise
-    except Exception as error:  # the engines have many kinds, and functions of users any
-        raise refusal(argument, text, engine, error) from None
-    matrix: Array = np.ascontiguousarray(values, dtype=np.float64)
-    if matrix.shape[0] != len(frame):
-        remedy = f"made {matrix.shape[0]} rows of {len(frame)}: its functions must keep rows"
-        raise InvalidArgument(argument, text, remedy)
-    bad = ~np.isfinite(matrix)
-    if bad.any():
-        row, column = np.argwhere(bad)[0].tolist()
-        remedy = (
-            f"{columns[column]!r} is {matrix[row, column]} in the row {frame.index[row]!r}: leave "
-            "such rows out, or use another function"
-        )
-        raise InvalidArgument(argument, text, remedy)
-    return made, matrix, columns
-
-
 # -- tables ------------------------------------------------------------------------------------
 
 
@@ -1159,7 +1151,7 @@ class Response:
 
     name: str
     values: Any
-    labels: pd.Index[Any] | None
+    labels: LabelIndex | None
     private: bool
     ordered: bool = False
 
@@ -1194,34 +1186,34 @@ class Response:
             raise InvalidArgument("model", family, f"{self.name!r} {fault}")
         return family
 
-    def seen_by(self, family: str) -> Response:
-        """The response as the family needs it: public answers as numbers, or as categories."""
-        if family not in ("linear", "poisson"):
-            if self.labels is not None:
-                return self
-            distinct, codes = np.unique(self.values, return_inverse=True)
-            return _categories(self.name, codes, [int(v) for v in distinct], family == "ordered")
-        if self.labels is None or self.private:
-            return self
-        return replace(self, values=self.values.astype(np.float64), labels=None)
+    def suited(self, family: str, scores: object) -> tuple[Response, Array | None]:
+        """The response as the family needs it, public answers as numbers or as categories.
 
-    def scores(self, scores: object, family: str) -> Array | None:
-        """A number for each category of a private response of a linear model; None of others."""
+        Also a number for each category of a private response of a linear model; None of others.
+        """
+        known: Array | None = None
         if self.private and self.labels is not None and family == "linear":
-            if scores is None and len(self.labels) == 2 and not plain_numbers(self.labels):
-                return np.array([0.0, 1.0])
-            try:
-                return checked_scores(scores, self.labels)
-            except InvalidArgument as error:
-                remedy = f"of {self.name!r}: {error.remedy}, as scores={{{self.name!r}: ...}}"
-                raise InvalidArgument("scores", scores, remedy) from None
-        if scores is not None:
+            known = np.array([0.0, 1.0])
+            if scores is not None or len(self.labels) != 2 or plain_numbers(self.labels):
+                try:
+                    known = checked_scores(scores, self.labels)
+                except InvalidArgument as error:
+                    remedy = f"of {self.name!r}: {error.remedy}, as scores={{{self.name!r}: ...}}"
+                    raise InvalidArgument("scores", scores, remedy) from None
+        elif scores is not None:
             remedy = f"{self.name!r} is a private response only of model='linear': leave it out"
             raise InvalidArgument("scores", {self.name: scores}, remedy)
-        return None
+        numeric = family in ("linear", "poisson")
+        if self.private or numeric == (self.labels is None):
+            return self, known
+        if numeric:
+            return replace(self, values=self.values.astype(np.float64), labels=None), None
+        distinct, codes = np.unique(self.values, return_inverse=True)
+        labels = [int(v) for v in distinct]
+        return _categories(self.name, codes, labels, family == "ordered"), None
 
 
-def public_response(formula: Formula, frame: pd.DataFrame, names: Mapping[str, Any]) -> Response:
+def public_response(formula: Formula, frame: pd.DataFrame, names: Names) -> Response:
     """The left side of a formula of public columns."""
     if not formula.response.is_name:  # the engine computes numbers, or indicators of categories
         how = frame, formula.engine, names, formula.text
@@ -1251,7 +1243,7 @@ def public_response(formula: Formula, frame: pd.DataFrame, names: Mapping[str, A
     return _categories(name, codes, found.tolist(), False)
 
 
-def plain_numbers(labels: pd.Index[Any]) -> bool:
+def plain_numbers(labels: LabelIndex) -> bool:
     """Whether all labels are numbers, none of them a truth value."""
     return all(isinstance(v, int | float) and not isinstance(v, bool) for v in labels.tolist())
 
@@ -1271,5 +1263,5 @@ def _categories(name: str, codes: Array, labels: Sequence[Any], ordered: bool) -
     if len(labels) < 2:
         remedy = f"is {labels[0]!r} in all rows: there is nothing to explain"
         raise InvalidArgument("response", name, remedy)
-    index: pd.Index[Any] = pd.Index(list(labels), dtype=object)
+    index: LabelIndex = pd.Index(list(labels), dtype=object)
     return Response(name, np.asarray(codes).astype(np.int64), index, False, ordered)

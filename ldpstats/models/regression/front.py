@@ -17,13 +17,14 @@ import pandas as pd
 from ldpstats.arguments import Array, boolean, did_you_mean, numbers, one_of
 from ldpstats.errors import InvalidArgument
 from ldpstats.hints import guided
-from ldpstats.labels import as_series, missing_entries
+from ldpstats.labels import LabelIndex, as_series, missing_entries
 from ldpstats.likelihood.regression import Codes, Mask
 from ldpstats.models.association.groups import refuse_shared
 from ldpstats.models.regression.formulas import (
     BINARY,
     Design,
     Formula,
+    Names,
     PrivateColumn,
     Response,
     Terms,
@@ -315,7 +316,7 @@ class Request:
     candidates: Mapping[str, Any]
     questions: tuple[str, ...]
     columns: tuple[str, ...]
-    names: Mapping[str, Any]
+    names: Names
 
     @classmethod
     def of(
@@ -323,7 +324,7 @@ class Request:
         formula: object,
         questions: Iterable[str],
         columns: Iterable[str],
-        outside: Mapping[str, Any],
+        outside: Names,
         model: object = None,
         marginal: object = None,
         scores: object = None,
@@ -407,8 +408,7 @@ class Request:
             labels = pd.Index(labels.tolist(), dtype=object)
             response = Response(name, asked, labels, True, ordered)
         family = response.family(self.model)
-        scores = response.scores(self.scores.get(response.name), family)
-        response = response.seen_by(family)
+        response, scores = response.suited(family, self.scores.get(response.name))
         offset, weights, times, counts = (
             None if values is None else values[rows]
             for values in (extras.offset, extras.weights, extras.freq_weights, extras.counts)
@@ -456,7 +456,7 @@ class Request:
             data = grouped_data(data, family, groups)
         return kind.of(data)
 
-    def _labels(self, name: str, given: Given) -> pd.Index[Any]:
+    def _labels(self, name: str, given: Given) -> LabelIndex:
         """The categories of a question, which all groups of respondents must have."""
         listed = self.candidates.get(name)
         for mechanism in given.mechanisms:
@@ -468,7 +468,7 @@ class Request:
             if not mechanism.is_open and listed is not None:
                 remedy = f"leave it out: {name!r} has the categories of {mechanism}"
                 raise InvalidArgument("candidates", {name: listed}, remedy)
-        every: list[pd.Index[Any]] = [one.labels(listed) for one in given.mechanisms]
+        every: list[LabelIndex] = [one.labels(listed) for one in given.mechanisms]
         first, *others = [labels.tolist() for labels in every]
         for other in others:
             if other != first:

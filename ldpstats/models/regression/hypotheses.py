@@ -21,6 +21,7 @@ from ldpstats.arguments import Array, did_you_mean, level
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.regression import least_squares, search
 from ldpstats.inference.tests import pvalue_text
+from ldpstats.labels import LabelIndex
 from ldpstats.likelihood.predictors import start, units
 from ldpstats.likelihood.regression import (
     Categorical,
@@ -71,7 +72,7 @@ class WaldResults(Tabulated):
 
     @property
     @abstractmethod
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> LabelIndex:
         """Labels of the estimates; by equation and name of a multinomial logit."""
 
     @property
@@ -354,7 +355,7 @@ def partial_score(score: Array, information: Array, at: Array) -> float | None:
 # -- what one finds who takes the reports for the answers --------------------------------------
 
 
-def reported_codes(groups: Sequence[Reports], labels: pd.Index[Any]) -> Codes:
+def reported_codes(groups: Sequence[Reports], labels: LabelIndex) -> Codes:
     """The category that each respondent reported, (n,), if reports are named like categories."""
     for group in groups:
         mechanism = group.mechanism

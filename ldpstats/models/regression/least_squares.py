@@ -21,6 +21,7 @@ from ldpstats.errors import NotAvailable
 from ldpstats.estimators.regression import COVARIANCES, LeastSquares, least_squares
 from ldpstats.inference.regression import InformationShares, cluster_sandwich
 from ldpstats.inference.tests import pvalue_text
+from ldpstats.labels import LabelIndex
 from ldpstats.models.layout import LONGEST_LABEL, Frame, Heading, Pair, figures, one_line
 from ldpstats.models.regression.coefficients import KINDS, Coefficients
 from ldpstats.models.regression.fitted import FittedLaw
@@ -296,8 +297,8 @@ class PrivatizedOLSResults(Coefficients):
         return "least squares have no likelihood"
 
     @property
-    def index(self) -> pd.Index[Any]:
-        index: pd.Index[Any] = pd.Index(self.model.exog_names)
+    def index(self) -> LabelIndex:
+        index: LabelIndex = pd.Index(self.model.exog_names)
         return index
 
     @property

@@ -489,7 +489,7 @@ class PrivatizedRegression(RegressionModel):
         if numeric:
             self._compare_with_corrected(top.theta, 3)
         V, shares = self._covariance(top, kind, groups, correct, fixed)
-        df = self._design_df if kind == "design" else None
+        df = self._design_df
         if isinstance(data.outcome, Numeric) and kind == "nonrobust":
             df = float(self.nobs - len(data.names))
         results = DeviceRegressionResults if self.unknown else RegressionResults
@@ -513,9 +513,10 @@ class PrivatizedRegression(RegressionModel):
         )
 
     @property
-    def _design_df(self) -> float:
-        """Degrees of freedom of the survey's design."""
-        return float(degrees_of_freedom(self.data.sample, np.where(self.data.inside, 0, -1))[0])
+    def _design_df(self) -> float | None:
+        """Degrees of freedom of the survey's design, if it has one."""
+        sample, inside = self.data.sample, np.where(self.data.inside, 0, -1)
+        return None if sample is None else float(degrees_of_freedom(sample, inside)[0])
 
     def _infinite(self, found: Found) -> tuple[Mask, tuple[str, ...]]:
         """Parameters without a standard error, as a maximum is at infinity, and which are there."""
@@ -801,7 +802,7 @@ class PrivatizedRegression(RegressionModel):
             n_iter=root.n_iter,
             n_maxima=root.n_roots,
             infinite=(),
-            df=self._design_df if kind == "design" else None,
+            df=self._design_df,
             shares=shares and shares.among(there),
         )
 

@@ -21,7 +21,7 @@ import pandas as pd
 from ldpstats.arguments import Array, boolean, numbers
 from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotIdentified
 from ldpstats.inference.regression import MOST_CLUSTERS, design_meat
-from ldpstats.labels import as_series, midpoints, missing_entries
+from ldpstats.labels import LabelIndex, as_series, midpoints, missing_entries
 from ldpstats.likelihood.intercepts import GroupedLikelihood
 from ldpstats.likelihood.joint import decode
 from ldpstats.likelihood.parametric import PolynomialMatrix, crossed
@@ -109,7 +109,7 @@ class RegressionData:
     response: Any
     designs: Sequence[Array]
     names: Sequence[str]
-    categories: pd.Index[Any] | None = None
+    categories: LabelIndex | None = None
     response_name: str = "y"
     offset: Array | None = None
     counts: Array | None = None
@@ -187,7 +187,7 @@ class Named:
         return self.data.response_name
 
     @property
-    def categories(self) -> pd.Index[Any] | None:
+    def categories(self) -> LabelIndex | None:
         """Categories of the outcome."""
         return self.data.categories
 
@@ -253,8 +253,16 @@ def response_data(
     scores: Any = None,
 ) -> RegressionData:
     """The data of a regression of reports on covariates, from what a caller passed."""
-    groups = report_groups(reports)
-    first = groups[0].mechanism
+    groups: list[Any] = list(reports) if isinstance(reports, list | tuple) else [reports]
+    for i, one in enumerate(groups):
+        at = "reports" if len(groups) == 1 else f"reports[{i}]"
+        if isinstance(one, Counts | BitCounts):
+            remedy = "are counts, which have no rows: pass the Reports, one for each row of X"
+            raise InvalidArgument(at, one, remedy)
+        if not isinstance(one, Reports):
+            raise not_reports(at, one, "must be Reports, or a list of them for several groups")
+    if not sum(map(len, groups)):
+        raise InvalidArgument("reports", reports, "hold no report: there is nothing to fit")
     mechanisms = [group.mechanism for group in groups]
     labels = common_labels(mechanisms, candidates, "groups of one regression")
     k = len(labels)
@@ -263,7 +271,7 @@ def response_data(
             f"have {k} categories, and a {model} model is for two: use PrivatizedMNLogit or "
             "PrivatizedOrderedModel, or join categories with ldpstats.Lumped"
         )
-        raise InvalidArgument("reports", str(first), remedy)
+        raise InvalidArgument("reports", str(mechanisms[0]), remedy)
     if k < 2 and model != "linear":
         raise InvalidArgument("reports", labels.tolist(), "must have two categories at least")
     n, n_missing = sum(map(len, groups)), sum(group.n_missing for group in groups)
@@ -310,24 +318,6 @@ def outcome_of(model: str, k: int, grouped: bool = False) -> Outcome:
         return Multinomial(k) if model == "multinomial" else Ordered(k)
     numeric: dict[str, Outcome] = {"linear": Normal(), "poisson": Poisson()}
     return numeric.get(model) or Binary(model)
-
-
-# -- reports -----------------------------------------------------------------------------------
-
-
-def report_groups(reports: object) -> list[Reports]:
-    """The groups of respondents, whose rows follow one another; not counts, and not empty."""
-    groups: list[Any] = list(reports) if isinstance(reports, list | tuple) else [reports]
-    for i, one in enumerate(groups):
-        name = "reports" if len(groups) == 1 else f"reports[{i}]"
-        if isinstance(one, Counts | BitCounts):
-            remedy = "are counts, which have no rows: pass the Reports, one for each row of X"
-            raise InvalidArgument(name, one, remedy)
-        if not isinstance(one, Reports):
-            raise not_reports(name, one, "must be Reports, or a list of them for several groups")
-    if not sum(map(len, groups)):
-        raise InvalidArgument("reports", reports, "hold no report: there is nothing to fit")
-    return groups
 
 
 # -- scores of the answers, each estimated without bias from its report ------------------------
@@ -441,7 +431,7 @@ def _refuse_row(name: str, values: Array, bad: Array, remedy: str) -> None:
         raise InvalidArgument(f"{name}, row {row + 1}", float(values[row]), remedy)
 
 
-def new_covariates(data: RegressionData, name: str, exog: Any) -> tuple[Array, pd.Index[Any]]:
+def new_covariates(data: RegressionData, name: str, exog: Any) -> tuple[Array, LabelIndex]:
     """Covariates of other respondents, (m, p), NaN where one is missing, and labels of the rows."""
     p = len(data.names)
     remedy = f"must be a table or an array with the {p} columns of X: {', '.join(data.names[:8])}"
@@ -555,7 +545,7 @@ def cluster_options(
     return codes, correct
 
 
-def _row_labels(name: str, values: object, n: int) -> tuple[Codes, pd.Index[Any]]:
+def _row_labels(name: str, values: object, n: int) -> tuple[Codes, LabelIndex]:
     """Codes of a label of each of n rows, none of them missing, and the labels, at least two."""
     series = as_series(name, pd.Series(values) if isinstance(values, pd.Categorical) else values)
     if len(series) != n:
