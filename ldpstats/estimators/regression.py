@@ -111,16 +111,15 @@ def search(
         size, axes = np.linalg.eigh(-units.T @ best.hessian @ units)
         if size.size and size[0] > 0.0:
             error = float(np.sqrt(((axes**2) / size).sum(axis=1).max()))
-    if concave or error < enough:
-        top = _with_penalty_bend(objective, best)
-        return Found(top, 1, flat_direction(objective, top, units) if concave else None)
-    # about the first maximum, or about the first start if that is far out
-    centre = best.theta if _size(best.theta, units) < _SUSPECT else start
-    tried = [*others, *_random_starts(centre, _SPREAD, n_random, units)]
-    if n_random and error > _VAGUE:
-        # covariates nearly determine the outcome there, as at maxima of little information
-        tried += _random_starts(start, _STEEP, _MORE + 2 * start.size, units, 2025)
-    if smaller is None:
+    tried: list[Array] = []
+    if not concave and error >= enough:
+        # about the first maximum, or about the first start if that is far out
+        centre = best.theta if _size(best.theta, units) < _SUSPECT else start
+        tried = [*others, *_random_starts(centre, _SPREAD, n_random, units)]
+        if n_random and error > _VAGUE:
+            # covariates nearly determine the outcome there, as at maxima of little information
+            tried += _random_starts(start, _STEEP, _MORE + 2 * start.size, units, 2025)
+    if smaller is None or not tried:
         met = [best, *about(objective, tried)]
     else:  # what other starts lead to on some rows is climbed on with all
         own = maximise(smaller, best.theta, None, maxiter, 0.0, far, units)
@@ -134,15 +133,10 @@ def search(
         top = maximise(objective, top.theta, None, maxiter, 0.0, far, units)
     elif best.converged:
         top = best
-    top = _with_penalty_bend(objective, top)
-    return Found(top, max(1, len(distinct)), flat_direction(objective, top, units))
-
-
-def _with_penalty_bend(target: Objective, met: Maximum) -> Maximum:
-    """A maximum with the second derivatives of a penalty."""
-    if isinstance(target, Penalised):
-        return replace(met, hessian=target.bent_at(met.theta).evaluate(met.theta)[2])
-    return met
+    if isinstance(objective, Penalised):
+        top = replace(top, hessian=objective.bent_at(top.theta).evaluate(top.theta)[2])
+    flat = None if error < enough else flat_direction(objective, top, units)
+    return Found(top, max(1, len(distinct)), flat)
 
 
 def _size(theta: Array, units: Array) -> float:

@@ -129,8 +129,7 @@ class Coefficients(Stored, WaldResults):
         if data.is_private:
             response = reported_codes(response, data.categories)
             response = response if data.scores is None else data.scores[response]
-        weights = data.counts if data.weights is None else data.weights
-        how = configuration, weights, data.offset
+        how = configuration, data.mass, data.offset
         return naive_params(data.outcome, data.designs, response, *how)[: model.n_shown]
 
     def compare_naive(self) -> pd.DataFrame:

@@ -111,7 +111,7 @@ class FittedLaw:
             "name": self.subject,
             "mechanism": "; ".join(dict.fromkeys(map(str, data.mechanisms()))),
             "epsilon": data.epsilon,
-            "nobs": data.n if data.counts is None else int(data.counts.sum()),
+            "nobs": int(data.times.sum()),
             "n_missing": data.n_missing,
         }
 
@@ -579,12 +579,9 @@ def typical_row(points: Points, at: str) -> Points:
 def _median(values: Array, weights: Array) -> float:
     """The weighted median; the middle of two values where half the weight is below."""
     order = np.argsort(values, kind="stable")
-    below = np.cumsum(weights[order])
-    half = below[-1] / 2.0
-    i = int(np.searchsorted(below, half * (1.0 - 1e-12)))
-    if abs(below[i] - half) <= 1e-12 * half and i + 1 < len(values):
-        return float((values[order[i]] + values[order[i + 1]]) / 2.0)
-    return float(values[order[i]])
+    below = np.cumsum(weights[order]) / weights.sum()
+    places = np.searchsorted(below, [0.5 - 1e-12, 0.5 + 1e-12])
+    return float(values[order[np.minimum(places, len(order) - 1)]].mean())
 
 
 # -- goodness of fit ---------------------------------------------------------------------------

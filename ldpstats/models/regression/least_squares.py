@@ -140,11 +140,8 @@ class PrivatizedOLS(PrivatizedRegression):
     def solution(self) -> LeastSquares:
         """The fit, without a covariance."""
         data, y = self.data, self.endog
-        times = np.ones(data.n) if data.counts is None else data.counts
-        weights = np.ones(data.n) if data.weights is None else data.weights / np.maximum(times, 1.0)
-        return least_squares(
-            self.exog, y if data.offset is None else y - data.offset, times, weights
-        )
+        y, times = y if data.offset is None else y - data.offset, data.times
+        return least_squares(self.exog, y, times, data.mass / np.maximum(times, 1.0))
 
     def fit(  # type: ignore[override]
         self,

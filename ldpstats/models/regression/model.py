@@ -99,9 +99,7 @@ class RegressionModel(Named, Model):
 
     def __init__(self, data: RegressionData) -> None:
         self.data = data
-        used = data.counts if data.weights is None else data.weights
-        weights = np.ones(data.n) if used is None else used
-        designs = data.designs
+        weights, designs = data.mass, data.designs
         if (weights == 0.0).any():
             designs = [X[weights > 0.0] for X in designs]
         refuse_aliased(designs, data.names, isinstance(data.outcome, Ordered))
@@ -143,8 +141,7 @@ class RegressionModel(Named, Model):
     @property
     def nobs(self) -> int:
         """Number of respondents."""
-        counts = self.data.counts
-        return self.data.n if counts is None else int(np.sum(counts))
+        return int(self.data.times.sum())
 
     def __repr__(self) -> str:
         name = type(self).__name__

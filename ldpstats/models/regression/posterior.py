@@ -111,7 +111,18 @@ def regression_posterior(
     sigma = ["sigma"] * (isinstance(data.outcome, Numeric) and not decoded)
     labels = coefficient_labels(model, sigma)
     words = [f"{one}: {law!r}" for one, law in zip(model.unknown, laws, strict=True)]
-    origin = _origin(model, "; ".join([_prior_in_words(model, rest), *words]))
+    mechanisms = list(dict.fromkeys(data.mechanisms()))
+    origin = Origin(
+        nobs=model.nobs,
+        n_missing=data.n_missing,
+        epsilon=max((mechanism.epsilon for mechanism in mechanisms), default=float("inf")),
+        sources=tuple(map(str, mechanisms)),
+        prior="; ".join([_prior_in_words(model, rest), *words]),
+        name=model.endog_names,
+        subject="Coefficients and parameters" if model.unknown else "Coefficients",
+        note=_STEPS if model.threshold_names else "",
+        is_partial=protect_some(mechanisms),
+    )
     if not model.unknown:
         peak = density.constrained(density.mode())
     elif min(a.min(), b.min()) < 1.0:
@@ -152,22 +163,6 @@ def _split(prior: Any, unknown: tuple[str, ...]) -> tuple[Any, dict[str, Beta]]:
             raise InvalidArgument(f"prior[{name!r}]", law, remedy)
     rest = {name: law for name, law in prior.items() if name not in betas}
     return (rest or None) if betas else prior, betas
-
-
-def _origin(model: Any, prior: str) -> Origin:
-    """What the draws are about."""
-    mechanisms = list(dict.fromkeys(model.data.mechanisms()))
-    return Origin(
-        nobs=model.nobs,
-        n_missing=model.data.n_missing,
-        epsilon=max((mechanism.epsilon for mechanism in mechanisms), default=float("inf")),
-        sources=tuple(map(str, mechanisms)),
-        prior=prior,
-        name=model.endog_names,
-        subject="Coefficients and parameters" if model.unknown else "Coefficients",
-        note=_STEPS if model.threshold_names else "",
-        is_partial=protect_some(mechanisms),
-    )
 
 
 # -- the prior of coefficients -----------------------------------------------------------------

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -141,6 +140,16 @@ class RegressionData:
     def is_categorical(self) -> bool:
         """Whether the outcome is one of several categories."""
         return isinstance(self.outcome, Categorical)
+
+    @property
+    def times(self) -> Array:
+        """How many respondents each row stands for, (n,)."""
+        return np.ones(self.n) if self.counts is None else np.asarray(self.counts, np.float64)
+
+    @property
+    def mass(self) -> Array:
+        """Sampling weights of the rows, or numbers of respondents, (n,)."""
+        return self.times if self.weights is None else np.asarray(self.weights, np.float64)
 
     @property
     def law_of_predictors(self) -> Separate | None:
@@ -588,12 +597,6 @@ class Assembled:
     counts: Array
     law: ReportLaw | None
 
-    @cached_property
-    def squares(self) -> Array:
-        """Sum of the squared weights of the respondents of each row, (u,)."""
-        counts = np.maximum(self.counts, 1.0)  # rows that stand for nobody have none
-        return np.bincount(self.place, self.weights**2 / counts, self.likelihood.n)
-
     def take(self, rows: Any, weights: Array) -> Assembled:
         """Some rows of the likelihood, with other weights."""
         law = self.law and self.law.take(rows)
@@ -650,9 +653,8 @@ def assemble(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
     if data.predictors:
         known = np.full(private.shape[:0:-1], np.nan) if unknown else private.at(np.zeros(0)).T
         B = Seen(np.ascontiguousarray(known), at)
-    counts = np.ones(n) if data.counts is None else np.asarray(data.counts, dtype=np.float64)
-    weights = counts if data.weights is None else np.asarray(data.weights, dtype=np.float64)
-    weights = weights * (counts.sum() / weights.sum())
+    counts = data.times
+    weights = data.mass * (counts.sum() / data.mass.sum())
     likelihood = RegressionLikelihood(
         outcome=data.outcome,
         designs=tuple(predictors_of(data.outcome, X, data.offset) for X in data.designs),
@@ -689,7 +691,9 @@ def _polynomials(
 def sandwich_meat(data: RegressionData, whole: Assembled, cov_type: str, rows: Array) -> Array:
     """Covariance of the weighted sum of rows, (m, m): "HC0", or that of the survey's design."""
     if cov_type != "design":
-        return (rows * whole.squares[:, None]).T @ rows
+        counts = np.maximum(whole.counts, 1.0)  # rows that stand for nobody have none
+        squares = np.bincount(whole.place, whole.weights**2 / counts, len(rows))
+        return (rows * squares[:, None]).T @ rows
     assert data.weights is not None
     at = np.full(data.sample.w.shape, -1, dtype=np.int64)
     at[data.inside] = whole.place
