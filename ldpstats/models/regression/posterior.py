@@ -67,7 +67,7 @@ def regression_posterior(
     data = model.data
     if data.sample is not None or data.weights is not None:
         raise NotAvailable(
-            "fit_posterior: sampling weights, or a survey with a design, leave a pseudo-likelihood, "
+            "fit_posterior: sampling weights, or a survey with a design, leave a pseudo-likelihood "
             "of which a posterior is not defined: use fit(), or leave out weights= (numbers of "
             "respondents are freq_weights=)"
         )
