@@ -1,7 +1,7 @@
 """Results and their parts as JSON documents: dataclasses, written and read by their type hints.
 
-A field stands under its name, in the order of declaration. Numbers that JSON lacks become their
-names, "nan" and "inf". An array of at most 1,000 numbers becomes nested lists. A larger one becomes
+A field stands under its name, in order. Numbers that JSON lacks become their names, "nan" and
+"inf". An array of at most 1,000 numbers becomes nested lists. A larger one becomes
 an object: "shape", and either "repeated", the one number that all entries are, or "base64", the
 bytes of the entries row by row, of the kind "dtype" ("float64" or "int64", least byte first); of a
 symmetric matrix ("triangle": "upper") only those of its diagonal and above it. Labels 0 to k - 1

@@ -66,10 +66,9 @@ class Found:
     """The highest maximum, and what else was met.
 
     `n_maxima` counts the distinct local maxima that starts led to. `flat`, (2, p), is of directions
-    in which the likelihood does not fall although nothing more is known: the maximum is at
-    infinity. First the part that each standardised parameter has in them, less what leaves the
-    parameter itself as it is; then how far the parameter itself goes along, as a constant goes with
-    covariates that are not centred. None where the maximum is finite.
+    in which the likelihood does not fall, None where the maximum is finite: the part that each
+    standardised parameter has in them, less what leaves the parameter itself as it is; then how far
+    the parameter itself goes along, as a constant with covariates that are not centred.
     """
 
     maximum: Maximum
@@ -544,24 +543,17 @@ _SAME = 1e-4  # change of the linear predictors between two roots that are one
 class Corrected:
     """A root of the corrected score.
 
-    `theta`, (P,), are the parameters of the outcome; of a number the coefficients alone.
-    `influence`, (n, P), is the corrected score of each respondent, without her weight; `bread`,
-    (P, P), minus the derivative of the weighted sum of the scores: the covariance is ``bread^-1 M
-    bread^-1`` with M that of the sum. `value` is the corrected log-likelihood (nan for a number),
-    `scale` the estimated residual variance of a number, which may be negative (nan for others).
-    `n_roots` counts the local maxima that were met, and `on_path` says whether the root ends the
-    path that leads to the consistent one; where it does not, it is the root whose linear predictors
-    spread least.
+    Its covariance is ``bread^-1 M bread^-1``, M that of the weighted sum of influences.
     """
 
-    theta: Array
-    influence: Array
-    bread: Array
-    value: float
-    scale: float
+    theta: Array  # (P,): parameters of the outcome; of a number the coefficients alone
+    influence: Array  # (n, P): the corrected score of each respondent, without her weight
+    bread: Array  # (P, P): minus the derivative of the weighted sum of the scores
+    value: float  # the corrected log-likelihood; nan for a number
+    scale: float  # residual variance of a number, which may be negative; nan for others
     n_iter: int
-    n_roots: int
-    on_path: bool
+    n_roots: int  # local maxima that were met
+    on_path: bool  # to the consistent root; else the linear predictors of this one spread least
 
 
 def corrected(
