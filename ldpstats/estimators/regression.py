@@ -35,6 +35,7 @@ from ldpstats.likelihood.regression import (
     RegressionLikelihood,
     Seen,
     predictors_of,
+    scaled,
 )
 
 _SAME_VALUE = 1e-6  # log-likelihood by which one maximum may differ from itself
@@ -393,9 +394,7 @@ def _newton_step(
     """The step, the gain that it promises, and whether the function is concave here."""
     if not score.size:
         return score, 0.0, True
-    scale = np.sqrt(np.abs(np.diagonal(hessian)))
-    scale = np.where(scale > 0.0, scale, 1.0)
-    curved = -hessian / np.outer(scale, scale)
+    curved, scale = scaled(-hessian)
     if not (np.isfinite(curved).all() and np.isfinite(score).all()):
         return np.zeros(score.shape), np.inf, False
     g = score / scale

@@ -19,7 +19,14 @@ import numpy as np
 
 from ldpstats.arguments import Array
 from ldpstats.inference.designs.linearisation import Ratios, Sample, Scores, estimated_totals
-from ldpstats.likelihood.regression import Codes, Derivatives, Mask, Outcome, RegressionLikelihood
+from ldpstats.likelihood.regression import (
+    Codes,
+    Derivatives,
+    Mask,
+    Outcome,
+    RegressionLikelihood,
+    scaled,
+)
 
 Points = RegressionLikelihood  # rows of covariates, whose answers nobody has seen
 
@@ -41,10 +48,8 @@ class InformationShares:
     @classmethod
     def of_clusters(cls, information: Array, inverse: Array) -> InformationShares:
         """Those of clusters by their information, (G, p, p); `inverse`, (p, p), is that of all."""
-        total = information.sum(axis=0)
-        scale = np.sqrt(np.diagonal(total))
-        scale = np.where(scale > 0.0, scale, 1.0)
-        size, axes = np.linalg.eigh(total / np.outer(scale, scale))
+        total, scale = scaled(information.sum(axis=0))
+        size, axes = np.linalg.eigh(total)
         size = np.maximum(size, 1e-14 * size.max(initial=0.0))
         root = scale[:, None] * axes * np.sqrt(size)
         back = (axes / np.sqrt(size)).T / scale

@@ -40,6 +40,13 @@ Tails = tuple[Array, Array, Array, Array]  # P(y <= a), P(y > a), two derivative
 _BLOCK = 1 << 20  # numbers of the largest array that is made at a time: it stays in the cache
 
 
+def scaled(M: Array) -> tuple[Array, Array]:
+    """A symmetric matrix in units of the roots of its diagonal, and these; one where it is zero."""
+    size = np.sqrt(np.abs(np.diagonal(M)))
+    size = np.where(size > 0.0, size, 1.0)
+    return M / np.outer(size, size), size
+
+
 @dataclass(frozen=True, eq=False)
 class Seen:
     """What is seen of categories: a `table` of the likelihoods of distinct reports.

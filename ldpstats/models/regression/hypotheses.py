@@ -31,6 +31,7 @@ from ldpstats.likelihood.regression import (
     RegressionLikelihood,
     Seen,
     predictors_of,
+    scaled,
 )
 from ldpstats.models.layout import (
     LONGEST_LABEL,
@@ -339,13 +340,11 @@ def _needed(covariance: Array, R: Array) -> Array:
 def partial_score(score: Array, information: Array, at: Array) -> float | None:
     """Score statistic of the parameters at these places; None where information is singular."""
     free = ~np.isin(np.arange(score.size), at)
-    scale = np.sqrt(np.abs(np.diagonal(information)))
-    scale = np.where(scale > 0.0, scale, 1.0)
-    scaled = information / np.outer(scale, scale)
-    rest = scaled[np.ix_(at, at)]
+    inner, scale = scaled(information)
+    rest = inner[np.ix_(at, at)]
     if free.any():
-        cross = scaled[np.ix_(at, free)]
-        rest = rest - cross @ np.linalg.lstsq(scaled[np.ix_(free, free)], cross.T, rcond=1e-12)[0]
+        cross = inner[np.ix_(at, free)]
+        rest = rest - cross @ np.linalg.lstsq(inner[np.ix_(free, free)], cross.T, rcond=1e-12)[0]
     if np.linalg.eigvalsh(rest)[0] <= _SINGULAR:
         return None
     u = score[at] / scale[at]

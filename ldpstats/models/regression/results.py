@@ -39,6 +39,7 @@ from ldpstats.likelihood.regression import (
     Ordered,
     ReportLaw,
     predictors_of,
+    scaled,
 )
 from ldpstats.models.layout import Frame, Heading, Table, in_turn
 from ldpstats.models.regression.coefficients import Coefficients, coefficient_labels, model_name
@@ -535,9 +536,8 @@ class RegressionResults(Coefficients):
             df = model.nobs - len(model.data.names)
             drop = 0.5 * model.nobs * np.log1p(quantile**2 / df)
         # about the variances of the parameters, positive whatever the curvature
-        scale = np.sqrt(np.abs(np.diagonal(top.hessian)))
-        scale = np.where(scale > 0.0, scale, 1.0)
-        size, axes = np.linalg.eigh(-top.hessian / np.outer(scale, scale))
+        curved, scale = scaled(-top.hessian)
+        size, axes = np.linalg.eigh(curved)
         inverse = (axes / np.maximum(np.abs(size), 1e-6)) @ axes.T
         steps = quantile * np.sqrt(np.diagonal(inverse) / scale**2)[shown]
         steps = np.where(top.held[shown], _AT_BOUND, steps)
