@@ -84,11 +84,6 @@ class FittedLaw:
     # -- rows ----------------------------------------------------------------------------------
 
     @property
-    def is_complete(self) -> bool:
-        """Whether the law of the private predictors was estimated, if there are any."""
-        return len(self.data.designs) == 1 or len(self.theta) > self.n_outcome
-
-    @property
     def n_outcome(self) -> int:
         """Number of parameters of the outcome, the spread of a number included."""
         return predictors_of(self.data.outcome, self.data.designs[0]).size
@@ -180,7 +175,7 @@ class FittedLaw:
 
     def refuse_incomplete(self, what: str) -> None:
         """Refuse averages over private predictors whose law nobody estimated."""
-        if not self.is_complete:
+        if len(self.data.designs) > 1 and len(self.theta) <= self.n_outcome:
             raise NotAvailable(
                 f"{what}: corrected scores estimate no law of the private predictors to average "
                 "over: use fit(method='mle'), or predict(exog) with columns of their values"
@@ -559,7 +554,12 @@ def typical_row(points: Points, at: str) -> Points:
         if at == "mean":
             middle = points.weights @ values / points.weights.sum()
         elif at == "median":
-            middle = np.array([_median(column, points.weights) for column in values.T])
+            w, order = points.weights, np.argsort(values, axis=0, kind="stable")
+            below = np.cumsum(w[order], axis=0) / w.sum()
+            # the middle of two values where half the weight is below
+            ends = [(below < half).sum(axis=0) for half in (0.5 - 1e-12, 0.5 + 1e-12)]
+            ends = np.minimum(ends, len(values) - 1)
+            middle = np.take_along_axis(np.sort(values, axis=0), ends, axis=0).mean(axis=0)
         else:
             middle = np.zeros(first.shape)
         return np.asarray(np.where(same, first, middle))[None, :]
@@ -574,14 +574,6 @@ def typical_row(points: Points, at: str) -> Points:
         marginal=None if points.marginal is None else row(points.marginal),
         weights=np.ones(1),
     )
-
-
-def _median(values: Array, weights: Array) -> float:
-    """The weighted median; the middle of two values where half the weight is below."""
-    order = np.argsort(values, kind="stable")
-    below = np.cumsum(weights[order]) / weights.sum()
-    places = np.searchsorted(below, [0.5 - 1e-12, 0.5 + 1e-12])
-    return float(values[order[np.minimum(places, len(order) - 1)]].mean())
 
 
 # -- goodness of fit ---------------------------------------------------------------------------
