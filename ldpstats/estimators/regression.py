@@ -628,7 +628,7 @@ def _corrected_least_squares(designs: Sequence[Array], phi: Array, y: Array, w: 
             "the corrected cross products of the covariates are not positive definite: the "
             f"randomisation outweighs what these reports say of the private predictors; {_REMEDY}"
         )
-    beta = np.linalg.solve(bread, y @ np.asarray(sum(weighted)))
+    beta = np.linalg.solve(bread, np.asarray(sum(W.T @ y for W in weighted)))
     resid = [y - X @ beta for X in designs]
     each = zip(designs, phi.T, resid, strict=True)
     influence = np.asarray(sum(X * (u * left)[:, None] for X, u, left in each))

@@ -423,8 +423,8 @@ def _column(column: pd.Series[Any], name: str, may_miss: bool = False) -> Array:
     values = column.to_numpy(dtype=None if plain else object, copy=True)
     if not plain:
         values[absent] = np.nan
-    remedy = "must be finite numbers; make dummies of text, or use a formula"
-    found = numbers(name, values, remedy)
+    kind = "numbers" if may_miss else "finite numbers"
+    found = numbers(name, values, f"must be {kind}; make dummies of text, or use a formula")
     return found if may_miss else _finite(name, found)
 
 
