@@ -558,8 +558,8 @@ def typical_row(points: Points, at: str) -> Points:
             below = np.cumsum(w[order], axis=0) / w.sum()
             # the middle of two values where half the weight is below
             ends = [(below < half).sum(axis=0) for half in (0.5 - 1e-12, 0.5 + 1e-12)]
-            ends = np.minimum(ends, len(values) - 1)
-            middle = np.take_along_axis(np.sort(values, axis=0), ends, axis=0).mean(axis=0)
+            places = np.minimum(np.array(ends), len(values) - 1)
+            middle = np.take_along_axis(np.sort(values, axis=0), places, axis=0).mean(axis=0)
         else:
             middle = np.zeros(first.shape)
         return np.asarray(np.where(same, first, middle))[None, :]
