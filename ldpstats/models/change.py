@@ -73,6 +73,7 @@ from ldpstats.models.layout import (
     interval_note,
     one_line,
     outcome_notes,
+    tidy_names,
     title,
 )
 from ldpstats.models.plots import (
@@ -83,7 +84,7 @@ from ldpstats.models.plots import (
     sorts,
     title_text,
 )
-from ldpstats.models.results import Results, missing_notes, tidy_names
+from ldpstats.models.results import Results, missing_notes
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 

@@ -810,6 +810,4 @@ class GroupedResults(ByGroup):
         for name in ("labels", "empty"):
             labels = [group_label(label, values["by"]) for label in values[name]]
             values[name] = tuple(labels)
-        if (n := len(values["fits"])) != len(values["labels"]):
-            raise InvalidArgument("labels", len(values["labels"]), f"must be {n}, one a group")
         return super()._restored(values)

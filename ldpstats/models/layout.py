@@ -70,14 +70,12 @@ def in_blocks(
     blocks: Mapping[Any, str], of: Sequence[Any], stubs: Sequence[str], cells: list[list[str]]
 ) -> tuple[list[str], list[list[str]]]:
     """Rows of a table under the heads of their blocks, which `of` tells of each row."""
-    rows_of: dict[Any, list[int]] = {block: [] for block in blocks}
-    for row, block in enumerate(of):
-        rows_of[block].append(row)
     names: list[str] = []
     body: list[list[str]] = []
-    for block, rows in rows_of.items():
+    for block, head in blocks.items():
+        rows = [row for row, own in enumerate(of) if own == block]
         if rows:
-            names += [blocks[block], *(f"  {stubs[row]}" for row in rows)]
+            names += [head, *(f"  {stubs[row]}" for row in rows)]
             body += [[""] * len(cells[0]), *(cells[row] for row in rows)]
     return names, body
 
@@ -195,12 +193,8 @@ def interval_note(alpha: float, kind: str, ends: pd.DataFrame | None, source: st
 
 def closing_notes(fit: Fit, condition: float, test: TestResult | None = None) -> list[str]:
     """What every fit may need: on errors, convergence, the channel and the goodness of fit."""
-    notes = []
-    if (
-        fit.cov_type in WITHOUT_ERRORS
-        and fit.method != "smoothed"
-        and not np.isnan(fit.linear.bse()).any()
-    ):
+    notes, lacking = [], fit.cov_type in WITHOUT_ERRORS and fit.method != "smoothed"
+    if lacking and not np.isnan(fit.linear.bse()).any():
         notes.append(
             f"NOTE: {fit._without_errors}; those shown belong to the unconstrained estimate."
         )
@@ -250,12 +244,11 @@ def resolution_notes(
         return []
     needed = fit.nobs * total / spread
     size = 10 ** max(int(np.floor(np.log10(needed))) - 1, 0)
-    n = f"{int(np.ceil(needed / size)) * size:,}"  # two digits, rounded up
     rule = " by Bonferroni's rule at .05 (p-values in the table are not adjusted)"
-    rule *= pvalues is not None
     return [
         f"WARNING: the survey is too small or too private for its {what}: n of about "
-        f"{n} is needed. None stands out from the noise{rule}, and "
+        f"{int(np.ceil(needed / size)) * size:,} is needed. "  # two digits, rounded up
+        f"None stands out from the noise{rule * (pvalues is not None)}, and "
         "standard errors are larger than the spread of shares that are drawn at random."
     ]
 
@@ -330,10 +323,9 @@ class Fit:
         """Twice the negative log-likelihood, and `each` for what varies freely."""
         known = self.is_maximum and self.converged and self.settings != CONSTRAINED
         # a pseudo-likelihood has no such criterion, nor what stops short of the maximum
-        other = self.method in ("smoothed", "em-fpe16") or self.cov_type == SANDWICH
-        if not known or other:
-            return float("nan")
-        return each * self.df_model - 2.0 * self.llf
+        if self.method in ("smoothed", "em-fpe16") or self.cov_type == SANDWICH:
+            known = False
+        return each * self.df_model - 2.0 * self.llf if known else float("nan")
 
     @property
     def gap_nats(self) -> float:
@@ -420,8 +412,8 @@ class Table(pd.DataFrame):
         if is_numbered and sizes[0] == 1:
             values = [_cell(value, sys.maxsize) for value in shown.iloc[0]]
             pairs: list[Pair] = [(f"{name}:", v) for name, v in zip(shown, values, strict=True)]
-            sides = header(pairs[: -(-k // 2)], pairs[-(-k // 2) :])
-            return SummaryTable("", sides, [], [], [], notes).layout()
+            half = -(-k // 2)
+            return SummaryTable("", header(pairs[:half], pairs[half:]), [], [], [], notes).layout()
         heads = list(map(str, joined(shown.columns, " : ")))
         columns = [_texts(shown, at) for at in range(len(heads))]
         corner = " : ".join(str(name) for name in index.names if name is not None)
@@ -538,7 +530,11 @@ _DEFAULT_STATS = ["N", "n_missing", "epsilon", "method", "ll"]
 
 
 class Facts(Hinted, ABC):
-    """What the package maketables reads, by attributes that begin with ``__maketables``."""
+    """What the package maketables reads, by attributes that begin with ``__maketables``.
+
+    Beside those here, ``__maketables_coef_table__`` has "b", "se", "t", "ci95l", "ci95u" and "p"
+    by label, as text.
+    """
 
     if not TYPE_CHECKING:
 
@@ -565,11 +561,6 @@ class Facts(Hinted, ABC):
         if isinstance(value, bool | np.bool_):
             return "yes" if value else "no"
         return "infinite" if isinstance(value, float) and value == np.inf else value
-
-    @property
-    @abstractmethod
-    def __maketables_coef_table__(self) -> pd.DataFrame:
-        """ "b", "se", "t", "ci95l", "ci95u" and "p" by label, as text."""
 
     @property
     def __maketables_depvar__(self) -> str:
@@ -689,7 +680,7 @@ class Tabulated(Facts):
         else:
             words += ", which differs by less than a tenth of a std err"
         values = shown[[*columns, "lower", "upper"]].to_numpy(float)
-        return [*heads, *interval_columns(alpha)], list(map(figures, values, repeat(digits))), words
+        return [*heads, *interval_columns(alpha)], [figures(row, digits) for row in values], words
 
     def _body(self, shown: Frame, heads: list[str], cells: list[list[str]]) -> Body:
         """Heads, names of the rows, and all cells, beginning with those of the estimates."""
@@ -820,11 +811,8 @@ class Tabulated(Facts):
         """
         frame = self._tidy(level(alpha))[_TIDY]
         labels = frame.index.to_frame(index=False)
-        if labels.shape[1] == 1:
-            labels.columns = pd.Index(["term"])
-        else:
-            names = [f"{name} (variable)" if name in _TIDY else name for name in labels.columns]
-            labels.columns = pd.Index(names)
+        names = [f"{name} (variable)" if name in _TIDY else name for name in labels.columns]
+        labels.columns = pd.Index(names if len(names) > 1 else ["term"])
         return pd.concat([labels, frame.reset_index(drop=True)], axis=1)
 
     def glance(self) -> pd.DataFrame:

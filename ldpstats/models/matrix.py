@@ -540,20 +540,6 @@ class AssociationMatrix(Stored):
             note=f"hatched: independence is not rejected at {alpha:g} (Holm)",
         )
 
-    # -- storage -----------------------------------------------------------------------------
-
-    @classmethod
-    def _restored(cls, values: dict[str, Any]) -> AssociationMatrix:
-        matrix, names = super()._restored(values), values["names"]
-        level(matrix.alpha)
-        pairs = {pair.names for pair in matrix.pairs} | {pair[:2] for pair in matrix.failed}
-        wanted = set(combinations(names, 2))
-        sizes = {len(names), len(matrix.sources), len(matrix.answered)}
-        known = len(matrix.pairs) + len(matrix.failed)
-        if pairs != wanted or len(pairs) != known or len(sizes) > 1:
-            raise InvalidArgument("pairs", sorted(map(str, pairs)), f"must be all of {names}")
-        return matrix
-
 
 _KINDS: tuple[Any, Any] = AssociationResults, WeightedTable
 _INTERVAL = ("cramers_v", "lower", "upper")

@@ -47,7 +47,6 @@ from ldpstats.models.layout import (
     in_blocks,
     joined,
     one_line,
-    tidy_names,
     title,
 )
 from ldpstats.models.plots import plot_by_group, plot_frequencies
@@ -58,31 +57,6 @@ if TYPE_CHECKING:
 
     from ldpstats.inference.goodness import ReportSums
     from ldpstats.likelihood.covariance import Covariance
-
-__all__ = [
-    "ByGroup",
-    "ContrastLaw",
-    "JointTable",
-    "Label",
-    "Labelled",
-    "Results",
-    "array_hypothesis",
-    "compared",
-    "contrast_names",
-    "group_columns",
-    "group_label",
-    "group_place",
-    "labelled",
-    "linear_hypothesis",
-    "missing_notes",
-    "several_worded",
-    "stacked_index",
-    "text_hypothesis",
-    "tidy_names",
-    "user_label",
-    "warn_of_method",
-    "worded",
-]
 
 _ROUNDING = 1e-6  # of frequencies that sum to one
 _FACTS = (
@@ -195,18 +169,15 @@ class Results(Labelled, Fit):
     @property
     def bse(self) -> pd.Series[float]:
         """Standard errors of `params`; nan, with an `LDPWarning`, where there are none."""
-        self._warn_of_no_errors()
+        if words := self._without_errors:
+            if self.linear.has_errors:
+                words += ": linear_bse are those of linear_params"
+            warnings.warn(words, LDPWarning, stacklevel=2)
         return self._series(self._se(self.fitted), "bse")
 
     def _se(self, which: Uncertain) -> Array:
         """Standard errors of one of the two estimates, (k,); nan where there are none."""
         return which.bse()
-
-    def _warn_of_no_errors(self) -> None:
-        if words := self._without_errors:
-            if self.linear.has_errors:
-                words += ": linear_bse are those of linear_params"
-            warnings.warn(words, LDPWarning, stacklevel=3)
 
     @property
     def linear_params(self) -> pd.Series[float]:
@@ -253,9 +224,8 @@ class Results(Labelled, Fit):
         NotAvailable
             When it was not computed, or is too large to form.
         """
-        cov_type = one_of(
-            "cov_type", "default" if cov_type is None else cov_type, ("default", "linear", "fpe16")
-        )
+        given = "default" if cov_type is None else cov_type
+        cov_type = one_of("cov_type", given, ("default", "linear", "fpe16"))
         if cov_type == "linear":
             return self.linear_cov
         if self.fitted.covariance is None:
@@ -322,33 +292,22 @@ class Results(Labelled, Fit):
                     "which conf_int() tells more: there is nothing to test",
                 )
         sd = np.sqrt(np.maximum(variance, 0.0))
+        how: dict[str, Any] = {"effect": effect, "sd": sd, "value": value}
         if df is not None:
-            how = {"sd": sd, "value": value, "df_denom": df if np.ptp(df) else float(df[0])}
-            contrasts = ContrastResults(
-                effect=effect, t=(effect - value) / sd, distribution="t", **how
-            )
-            contrasts.c_names = contrast_names(given, value, self.terms)
-            return contrasts
-        se, skewness, scored = sd.copy(), np.zeros(len(sd)), False
-        for i, row in enumerate(given):  # one at a time: the laws of many would fill the memory
-            law = self._contrast_law(row)
-            if law is not None:
-                scored = True
-                (se[i],), (skewness[i],) = law.at(np.clip(value[[i]], law.least, law.most))
-        z = np.array(z_test(effect, se, value)[0])
-        contrasts = ScoreContrasts(
-            given,
-            self._contrast_law,
-            scored,
-            effect=effect,
-            sd=sd,
-            statistic=z,
-            value=value,
-            distribution="norm",
-        )
+            how |= {"t": (effect - value) / sd, "df_denom": df if np.ptp(df) else float(df[0])}
+            contrasts = ContrastResults(distribution="t", **how)
+        else:
+            se, skewness, scored = sd.copy(), np.zeros(len(sd)), False
+            for i, row in enumerate(given):  # one at a time: laws of many would fill the memory
+                law = self._contrast_law(row)
+                if law is not None:
+                    scored = True
+                    (se[i],), (skewness[i],) = law.at(np.clip(value[[i]], law.least, law.most))
+            how |= {"statistic": np.array(z_test(effect, se, value)[0]), "distribution": "norm"}
+            contrasts = ScoreContrasts(given, self._contrast_law, scored, **how)
+            pvalue = two_sided(effect - value, se, skewness)
+            contrasts.pvalue = pvalue.reshape(np.shape(contrasts.pvalue))
         contrasts.c_names = contrast_names(given, value, self.terms)
-        pvalue = two_sided(effect - value, se, skewness)
-        contrasts.pvalue = pvalue.reshape(np.shape(contrasts.pvalue))
         return contrasts
 
     def _above_zero(self, p: Array, alpha: float, method: str) -> pd.Index[Any]:
@@ -415,36 +374,39 @@ class Results(Labelled, Fit):
         except InvalidArgument as error:  # which calls it by the name of an array
             raise InvalidArgument("hypothesis", hypothesis, error.remedy) from None
         words = hypothesis if isinstance(hypothesis, str) else f"R p = q, {len(R)} restriction(s)"
+        how, statistic, q = (
+            "Wald test on the unconstrained estimate",
+            float(np.sum(gap**2)),
+            gap.size,
+        )
         if degrees is not None:
             from scipy.special import fdtrc
 
-            df, q = float(degrees.min()), gap.size
+            df = float(degrees.min())
             below = df - q + 1.0
             if below <= 0.0:
                 raise NotAvailable(
                     f"a Wald test of {q} restrictions: the design has {df:g} degrees of freedom; "
                     "test fewer at once, or use a Rao-Scott test"
                 )
-            F = float(np.sum(gap**2)) * below / (df * q)
-            how, p = "adjusted Wald F test on the unconstrained estimate", fdtrc(q, below, F)
-            return TestResult(words, F, (float(q), below), float(p), how)
-        how = "Wald test on the unconstrained estimate"
-        scored = f"{how}, p-value by the law under the null"
+            F = statistic * below / (df * q)
+            p, how = float(fdtrc(q, below, F)), "adjusted Wald F test on the unconstrained estimate"
+            return TestResult(words, F, (float(q), below), p, how)
         row = np.zeros(self.k)
         row[self.linear.places] = given[0]
         one = self._contrast_law(row) if len(given) == 1 else None
         law = self._null_law(given, gap) if one is None else None
         if one is not None:
             (se,), (skewness,) = one.at(np.clip(given @ estimate - gap, one.least, one.most))
-            statistic, df = float(tests_.standardised(gap, se)[0]) ** 2, 1
-            pvalue, how = float(two_sided(gap, se, skewness)[0]), scored
-        elif law is None:
-            statistic, df = float(np.sum(gap**2)), gap.size
-            pvalue = float(chi2_pvalue(statistic, df))
+            statistic = float(tests_.standardised(gap, se)[0]) ** 2
+            p = float(two_sided(gap, se, skewness)[0])
+        elif law is not None:
+            statistic, q, p = law.test(gap)
         else:
-            statistic, df, pvalue = law.test(gap)
-            how = scored if law.parts else how
-        return TestResult(words, statistic, float(df), pvalue, how)
+            p = float(chi2_pvalue(statistic, q))
+        if one is not None or (law is not None and law.parts):
+            how += ", p-value by the law under the null"
+        return TestResult(words, statistic, float(q), p, how)
 
     def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
         """Confidence intervals, columns "lower" and "upper", cut to [0, 1].
@@ -460,20 +422,14 @@ class Results(Labelled, Fit):
 
         The default intervals may have been computed already.
         """
-        if intervals is None:
-            intervals = pd.DataFrame(np.nan, index=self.index, columns=["lower", "upper"])
-            intervals = self.conf_int(alpha) if self._has_intervals else intervals
-        return pd.DataFrame(
-            {
-                "params": self.fitted.estimate,
-                "bse": self._se(self.fitted),
-                "linear": self.linear.estimate,
-                "linear_se": self._se(self.linear),
-                "lower": intervals["lower"].to_numpy(),
-                "upper": intervals["upper"].to_numpy(),
-            },
-            self.index,
-        )
+        if intervals is None and self._has_intervals:
+            intervals = self.conf_int(alpha)
+        fitted, linear = self.fitted, self.linear
+        columns = {"params": fitted.estimate, "bse": self._se(fitted)}
+        columns |= {"linear": linear.estimate, "linear_se": self._se(linear)}
+        for end in ("lower", "upper"):
+            columns[end] = np.nan if intervals is None else intervals[end].to_numpy()
+        return pd.DataFrame(columns, self.index)
 
     @property
     def _has_intervals(self) -> bool:
@@ -527,13 +483,9 @@ class Results(Labelled, Fit):
 
     def _computed(self) -> tuple[list[Pair], list[Pair]]:
         """How the estimate was computed, and the likelihood at it, left and right of a header."""
-        gap = f"{self.gap_nats:.2g} nats" if np.isfinite(self.gap) else "-"
-        left = [
-            ("Covariance:", _COVARIANCE.get(self.cov_type, self.cov_type)),
-            ("Gap to maximum:", gap),
-            ("Iterations:", self.n_iter),
-            ("Converged:", "yes" if self.converged else "NO"),
-        ]
+        left: list[Pair] = [("Covariance:", _COVARIANCE.get(self.cov_type, self.cov_type))]
+        left.append(("Gap to maximum:", f"{self.gap_nats:.2g} nats" if self.is_maximum else "-"))
+        left += [("Iterations:", self.n_iter), ("Converged:", "yes" if self.converged else "NO")]
         numbers = ("Log-Likelihood:", self.llf), ("AIC:", self.aic), ("BIC:", self.bic)
         likely = [(name, f"{x:.2f}" if np.isfinite(x) else "-") for name, x in numbers]
         return left, [*likely, ("Df model:", self.df_model)]
@@ -588,11 +540,8 @@ class Results(Labelled, Fit):
         >>> [label.get_text() for label in ax.get_yticklabels()]
         ['b', 'c', 'a']
         """
-        alpha = level(alpha)
-        frame = self.summary_frame(alpha)
-        return plot_frequencies(
-            self, frame, ax, alpha, truth, sort, most, title, self._detected(alpha)
-        )
+        frame, marked = self.summary_frame(level(alpha)), self._detected(alpha)
+        return plot_frequencies(self, frame, ax, alpha, truth, sort, most, title, marked)
 
     def _detected(self, alpha: float) -> npt.NDArray[np.bool_] | None:
         """Which estimates a plot marks as above zero, (k,); None where it marks none."""
@@ -666,9 +615,13 @@ def array_hypothesis(hypothesis: Any, k: int, how: str) -> tuple[Array, Array]:
     if value.size not in (1, len(R)):
         remedy = f"has another number of rows than R, {len(R)}; {how}"
         raise InvalidArgument("hypothesis", f"value of shape {value.shape}", remedy)
-    if not all(np.maximum(v.max(), -v.min()) <= _LARGEST for v in (R, value)):  # nor NaN
+    if not _are_finite(R, value):
         raise InvalidArgument("hypothesis", hypothesis, f"must be finite, at most {_LARGEST:g}")
     return R, np.broadcast_to(value.reshape(-1), (len(R),)).copy()
+
+
+def _are_finite(*arrays: Array) -> bool:
+    return all(np.max(np.abs(one), initial=0.0) <= _LARGEST for one in arrays)  # nor NaN
 
 
 def text_hypothesis(
@@ -688,7 +641,7 @@ def text_hypothesis(
         remedy = f"cannot be read ({reason}{hint()}); {how}"
         raise InvalidArgument("hypothesis", given, remedy) from None
     R, value = np.asarray(constraint.coefs), np.asarray(constraint.constants).reshape(-1)
-    if not all(np.max(np.abs(v), initial=0.0) <= _LARGEST for v in (R, value)):  # nor NaN
+    if not _are_finite(R, value):
         raise InvalidArgument("hypothesis", given, "must be finite: does it divide by zero?")
     return R, value
 
@@ -704,12 +657,11 @@ def _from_text(text: str | list[str], categories: pd.Index[Any]) -> tuple[Array,
         sizes = {len(label) for label in labels}
         for label in sorted(set().union(*(_occurring(t, labels, sizes) for t in texts))):
             if _is_expression(label, labels):
-                raise InvalidArgument(
-                    "hypothesis",
-                    texts[0] if len(texts) == 1 else texts,
+                remedy = (
                     f"is ambiguous: {label!r} is a label, but also reads as a number or an "
-                    f"expression; write p[{label}], and p[...] around every other label",
+                    f"expression; write p[{label}], and p[...] around every other label"
                 )
+                raise InvalidArgument("hypothesis", text, remedy)
     names = [v if isinstance(v, str) and not quoted else f"p[{v}]" for v in categories.tolist()]
     places = dict(zip(names, range(len(names)), strict=True))
     if len(places) < len(names):  # 1 and "1", say
@@ -736,16 +688,11 @@ def _occurring(text: str, names: Collection[str], lengths: Collection[int]) -> s
 def _is_expression(text: str, labels: set[str]) -> bool:
     """Whether text can be read as operators, numbers and other labels than itself, or is empty."""
     parts = re.split(f"([{re.escape(_OPERATORS)}])", text)
-
-    def atom(part: str) -> bool:
-        if part in labels and part != text:
-            return True
-        return part in _OPERATORS or _NUMBER.fullmatch(part) is not None
-
     readable = {0}  # the lengths of the beginnings that can be read
     for end in range(1, len(parts) + 1):
-        if any(atom("".join(parts[start:end]).strip()) for start in readable):
-            readable.add(end)
+        for part in ["".join(parts[start:end]).strip() for start in readable]:
+            if part in labels - {text} or part in _OPERATORS or _NUMBER.fullmatch(part):
+                readable.add(end)
     return len(parts) in readable
 
 
@@ -774,13 +721,11 @@ def group_label(label: object, by: tuple[str, ...]) -> Label:
         raise InvalidArgument("groups", label, f"must be labelled by {one}: {', '.join(by)}")
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     for value in plain:  # as JSON has them
-        number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
-        if not (number or isinstance(value, str)):
-            raise InvalidArgument(
-                "groups",
-                label,
-                "must be labelled by text, finite numbers, True or False: convert it",
-            )
+        if not isinstance(value, int | str) and not (
+            isinstance(value, float) and math.isfinite(value)
+        ):
+            remedy = "must be labelled by text, finite numbers, True or False: convert it"
+            raise InvalidArgument("groups", label, remedy)
     return tuple(str(value) if isinstance(value, str) else value for value in plain)
 
 
@@ -831,9 +776,7 @@ def stacked_index(
 ) -> pd.MultiIndex:
     """Every category of every group."""
     g, k = len(labels), len(categories)
-    columns: list[pd.Index[Any]] = [
-        pd.Index(values).repeat(k) for values in zip(*labels, strict=True)
-    ]
+    columns = [pd.Index(values).repeat(k) for values in zip(*labels, strict=True)]
     rows = categories.take(np.tile(np.arange(k), g))  # which keep their type
     free = (one for one in (name, "category", "answer") if one and one not in by)
     level = next(free, f"answer by {', '.join(by)}")

@@ -453,12 +453,7 @@ class SmallAreas(Stored):
     @classmethod
     def _restored(cls, values: dict[str, Any]) -> SmallAreas:
         labels = [group_label(label, values["by"]) for label in values["labels"]]
-        values["labels"] = tuple(labels)
-        fit, m, q = values["areas"], len(labels), len(values["terms"])
-        vectors = fit.direct, fit.noise, values["reports"], values["weights"]
-        if fit.X.shape != (m, q) or any(one.shape != (m,) for one in vectors):
-            raise InvalidArgument("labels", m, "are not as many as there are estimates")
-        return super()._restored(values)
+        return super()._restored(values | {"labels": tuple(labels)})
 
 
 # -- The model, as a function of arrays -----------------------------------------------------------

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -272,23 +271,18 @@ def conditionals(
     alpha = level(alpha)
     total = table.p.sum(axis=1, keepdims=True)
     part = np.cumsum(table.p, axis=1) if cumulative else table.p
-    variance, with_total, of_total = np.empty((3, *part.shape))
+    lower, upper, unbounded = np.zeros(part.shape), np.ones(part.shape), np.ones(part.shape, bool)
     for i, row in enumerate(np.arange(part.size).reshape(part.shape)):
         V = covariance.take(row).matrix()
-        of_total[i], with_total[i] = V.sum(), V.sum(axis=1)
+        of_total, with_total = V.sum(), V.sum(axis=1)
         if cumulative:
-            V, with_total[i] = V.cumsum(axis=0).cumsum(axis=1), with_total[i].cumsum()
-        variance[i] = np.diagonal(V)
-    arguments = np.broadcast_arrays(part, total, variance, of_total, with_total)
-    lower, upper = np.empty(part.shape), np.empty(part.shape)
-    unbounded = np.empty(part.shape, dtype=np.bool_)
-    for at in np.ndindex(part.shape):
-        num, den, *moments = (float(values[at]) for values in arguments)
-        low, high, kind, _ = fieller_within(
-            num, den, moments[0], moments[1], moments[2], (0.0, 1.0), alpha
-        )
-        lower[at], upper[at] = (0.0, 1.0) if kind == "complement" else (low, high)
-        unbounded[at] = kind != "bounded"
+            V, with_total = V.cumsum(axis=0).cumsum(axis=1), with_total.cumsum()
+        for j, shared in enumerate(with_total):
+            numbers = map(float, (part[i, j], total[i, 0], V[j, j], of_total, shared))
+            low, high, kind, _ = fieller_within(*numbers, possible=(0.0, 1.0), alpha=alpha)
+            if kind != "complement":
+                lower[i, j], upper[i, j] = low, high
+            unbounded[i, j] = kind != "bounded"
     positive = np.where(total > 0, total, np.nan)
     return np.asarray(part / positive), lower, upper, unbounded
 
@@ -307,6 +301,10 @@ class LinearForms:
 
     values: Array
     covariance: Array
+
+    @property
+    def se(self) -> Array:
+        return np.asarray(np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0)))
 
     def ratio(
         self,
@@ -330,17 +328,14 @@ class LinearForms:
 
     def weak(self, words: Sequence[str]) -> str:
         """Message that names the values below four standard errors, with the remedy."""
-        se = np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
         named = [
             f"{name} = {value:.4g} is {value / error if error else 0.0:.1f} standard errors from 0"
-            for name, value, error in zip(words, self.values, se, strict=True)
+            for name, value, error in zip(words, self.values, self.se, strict=True)
             if value <= _CLEAR * error
         ]
-        if not named:
-            return ""
         if len(named) > _NAMED:
-            named = [*named[:_NAMED], f"so are {len(named) - _NAMED} others"]
-        return f"{' and '.join(named)}, fewer than {_CLEAR:g}: {_REMEDY}"
+            named[_NAMED:] = [f"so are {len(named) - _NAMED} others"]
+        return f"{' and '.join(named)}, fewer than {_CLEAR:g}: {_REMEDY}" if named else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,11 +352,10 @@ class EstimatedTable:
         if covariance.size != p.size:
             raise InvalidArgument("covariance", covariance.size, f"must have {p.size} rows, as P")
         frame = P if isinstance(P, pd.DataFrame) else pd.DataFrame(p)
-        names = (
-            "X" if frame.index.name is None else frame.index.name,
-            "Y" if frame.columns.name is None else frame.columns.name,
-        )
-        return cls(p, covariance, (frame.index.rename(names[0]), frame.columns.rename(names[1])))
+        labels = []
+        for own, name in ((frame.index, "X"), (frame.columns, "Y")):
+            labels.append(own.rename(name if own.name is None else own.name))
+        return cls(p, covariance, (labels[0], labels[1]))
 
     def position(self, name: str, value: Any, axis: int) -> int:
         count = self.p.shape[axis]
@@ -396,13 +390,14 @@ class EstimatedTable:
         R = np.array([reads.ravel() for reads in functionals])
         return LinearForms(R @ self.p.ravel(), self.covariance.transform(R))
 
+    def margins(self, axis: int) -> LinearForms:
+        return self.linear([self.margin(axis, place) for place in range(self.p.shape[axis])])
+
     def strong(self, axis: int) -> list[int]:
         """Categories that exceed four standard errors, the sum of the others exceeding them too."""
-        size = self.p.shape[axis]
-        margins = self.linear([self.margin(axis, place) for place in range(size)])
-        se = np.sqrt(np.maximum(np.diagonal(margins.covariance), 0.0))
-        order = np.argsort(-(margins.values - _CLEAR * se), kind="stable")
-        strong = [int(i) for i in order if margins.values[i] > _CLEAR * se[i]]
+        size, margins = self.p.shape[axis], self.margins(axis)
+        clear = margins.values - _CLEAR * margins.se
+        strong = [int(i) for i in np.argsort(-clear, kind="stable") if clear[i] > 0.0]
         while strong and len(strong) < size:
             rest = np.isin(np.arange(size), strong, invert=True).astype(float)
             spread = math.sqrt(max(float(rest @ margins.covariance @ rest), 0.0))
@@ -414,8 +409,6 @@ class EstimatedTable:
 
 # -- Cramer's V, and departures from independence -------------------------------------------------
 
-
-Rate = Callable[[Array, Array, Array, Array], Array]
 
 _LEAST, _MOST = 1e-300, 1.0 - 1e-9  # p-values
 _FADES = 4  # power by which the p-value of a test counts less further from independence
@@ -731,18 +724,19 @@ class _Norm:
 
 def _bounded_phi2(table: EstimatedTable, alpha: float, pvalue: float | None) -> tuple[float, float]:
     """Ends of the interval of phi^2 where some margin is weak; see the notes of `cramers_v`."""
-    groups, wide, maps = [table.strong(axis) for axis in (0, 1)], [], []
+    groups, known, maps = [table.strong(axis) for axis in (0, 1)], [], []
     for axis, (size, strong) in enumerate(zip(table.p.shape, groups, strict=True)):
         # weak categories are four standard errors larger than estimated
-        linear = table.linear([table.margin(axis, place) for place in range(size)])
-        se = np.sqrt(np.maximum(np.diagonal(linear.covariance), 0.0))
-        larger = np.maximum(linear.values, 0.0) + _CLEAR * se
-        wide.append(np.where(np.isin(np.arange(size), strong), linear.values, larger))
+        margins = table.margins(axis)
+        larger = np.maximum(margins.values, 0.0) + _CLEAR * margins.se
+        larger[strong] = np.nan
+        known.append(larger)
         # the map, (m, size), that keeps the strong categories and sums the others
         rows = np.eye(size)[strong]
         rest = 1.0 - rows.sum(axis=0)
         maps.append(np.vstack([rows, rest]) if rest.any() else rows)
-    low = _Norm.of(*standardised(table.p, table.covariance, wide)).interval(alpha, pvalue)[0]
+    whole = standardised(table.p, table.covariance, np.concatenate(known))
+    low = _Norm.of(*whole).interval(alpha, pvalue)[0]
     p = maps[0] @ table.p @ maps[1].T
     if min(p.shape) < 2 or not all(groups):
         return low, math.inf  # one row or column is left
@@ -756,21 +750,16 @@ def _bounded_phi2(table: EstimatedTable, alpha: float, pvalue: float | None) -> 
     low = max(low, merged.interval(alpha, pvalue)[0])
     high = merged.interval(alpha / 2.0, None)[1]
     weak = [size - len(strong) for strong, size in zip(groups, table.p.shape, strict=True)]
-    limits = sum(len(strong) + 1 for strong in groups)
-    z = normal_critical(alpha / (2.0 * limits))
+    z = normal_critical(alpha / (2.0 * sum(len(strong) + 1 for strong in groups)))
     for axis in (0, 1):
-        if not weak[axis]:
-            continue
-        rare = np.sum(
-            [table.margin(axis, i) for i in range(table.p.shape[axis]) if i not in groups[axis]],
-            axis=0,
-        )
-        others = [table.margin(1 - axis, j) for j in groups[1 - axis]]
-        linear = table.linear([rare, *others])
-        se = np.sqrt(np.maximum(np.diagonal(linear.covariance), 0.0))
-        largest = max(float(linear.values[0] + z * se[0]), 0.0)
-        smallest = float(np.min(linear.values[1:] - z * se[1:]))
-        high += largest / smallest if smallest > 0.0 else math.inf
+        if weak[axis]:
+            some = [table.margin(axis, i) for i in groups[axis]]
+            rare = np.ones(table.p.shape) - np.sum(some, axis=0)
+            others = [table.margin(1 - axis, j) for j in groups[1 - axis]]
+            linear = table.linear([rare, *others])
+            largest = max(float(linear.values[0] + z * linear.se[0]), 0.0)
+            smallest = float(np.min(linear.values[1:] - z * linear.se[1:]))
+            high += largest / smallest if smallest > 0.0 else math.inf
     return low, max(high + min(weak), low)
 
 
@@ -801,69 +790,59 @@ def departures(P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> tuple
            [0.0112, 0.0112]]))
     """
     p = EstimatedTable.of(P, covariance).p
-    spread = _congruence(partial(_departure_rate, p), covariance, p.shape)
-    expected = np.outer(p.sum(axis=1), p.sum(axis=0)) / p.sum()
+    departure, R, L = _departures(p)
+    spread = _congruence(np.ones(p.size), L, R, covariance)
     exact = np.diagonal(spread.core) if spread.factors is None else spread.variances()
     variance = np.maximum(exact, 0.0)  # below 0 by rounding only
-    return p - expected, np.sqrt(variance).reshape(p.shape)
+    return departure.reshape(p.shape), np.sqrt(variance).reshape(p.shape)
 
 
-def _departure_rate(p: Array, D: Array, dr: Array, dc: Array, ds: Array) -> Array:
-    """Derivative of p - r c' / s along tangents D, (k1, k2, m), with the sums dr, dc and ds."""
-    s, r, c = p.sum(), p.sum(axis=1)[:, None, None], p.sum(axis=0)[None, :, None]
-    return np.asarray(D - (dr[:, None] * c + r * dc[None]) / s + r * c * ds / s**2)
+def _departures(p: Array) -> tuple[Array, Array, Array]:
+    """p - r c' / s as a vector, and R and L, (k, k1 + k2), of its derivative ``1 + L R'``.
+
+    R' p are the sums of rows and columns.
+    """
+    (k1, k2), s, r, c = p.shape, p.sum(), p.sum(axis=1), p.sum(axis=0)
+    R = np.hstack([np.kron(np.eye(k1), np.ones((k2, 1))), np.tile(np.eye(k2), (k1, 1))])
+    expected = np.outer(r, c) / s
+    L = np.hstack([np.kron(np.eye(k1), c[:, None]), np.kron(r[:, None], np.eye(k2))]) / -s
+    L[:, :k1] += expected.reshape(-1, 1) / s
+    return (p - expected).ravel(), R, L
 
 
 def standardised(
-    p: Array, covariance: Covariance, known: Sequence[Array] | None = None
+    p: Array, covariance: Covariance, known: Array | None = None
 ) -> tuple[Array, Covariance]:
     """z = (p - r c' / s) / sqrt(r c') as a vector, and its covariance by the delta method.
 
-    `known` are margins to divide by instead; where they are not those of p, they are no estimates.
+    `known`, (k1 + k2,), are margins to divide by instead, which are no estimates; nan for others.
     """
-    margins = p.sum(axis=1), p.sum(axis=0)
-    r, c = margins if known is None else known
-    # a category without any report or noise departs from nothing
-    below = [np.where(m > 0.0, m, np.inf) for m in (r, c)]
-    inverse = [
-        np.where(m == margin, 1.0 / other, 0.0)
-        for m, margin, other in zip((r, c), margins, below, strict=True)
-    ]
-    root = np.sqrt(below[0][:, None] * below[1][None])
-    z = (p - np.outer(*margins) / p.sum()) / root
-
-    def rate(D: Array, dr: Array, dc: Array, ds: Array) -> Array:
-        relative = dr[:, None] * inverse[0][:, None, None] + dc[None] * inverse[1][None, :, None]
-        moved = _departure_rate(p, D, dr, dc, ds)
-        return np.asarray(moved / root[..., None] - z[..., None] * relative / 2)
-
-    return z.ravel(), _congruence(rate, covariance, p.shape)
+    (departure, R, L), margins = _departures(p), np.concatenate([p.sum(axis=1), p.sum(axis=0)])
+    own = np.full(margins.size, True) if known is None else np.isnan(known)
+    below = margins if known is None else np.where(own, margins, known)
+    below = np.where(below > 0.0, below, np.inf)  # without reports or noise nothing departs
+    root = np.sqrt(np.outer(below[: len(p)], below[len(p) :])).ravel()
+    z = departure / root
+    L = L / root[:, None] - z[:, None] / 2.0 * R * np.where(own, 1.0 / below, 0.0)
+    return z, _congruence(1.0 / root, L, R, covariance)
 
 
-def _congruence(rate: Rate, V: Covariance, shape: tuple[int, int]) -> Covariance:
-    """G V G' of a derivative G, given by its action on tangents, (k1, k2, m), and their sums."""
+def _congruence(g: Array, L: Array, R: Array, V: Covariance) -> Covariance:
+    """G V G' of the derivative ``G = diag(g) + L R'``.
 
-    # G is a diagonal g and what the sums R' of rows and columns add, L R'; with V = diag(d) + F C
-    # F' the result is one of these too, with the factors L, g d R and G F
+    With V = diag(d) + F C F' it is of this form too, with the factors L, g d R and G F.
+    """
+
     def along(D: Array) -> Array:
-        D = D.reshape(*shape, -1)
-        sums = D.sum(axis=1), D.sum(axis=0), D.sum(axis=(0, 1))
-        return rate(D, *sums).reshape(V.size, -1)
+        return np.asarray(g[:, None] * D + L @ (R.T @ D))
 
     if V.factors is None:
         spread = along(along(V.matrix()).T)
         return Covariance.dense((spread + spread.T) / 2)
-    k1, k2 = shape
-    none, ones = np.zeros((1, 1, 1)), np.ones(k1)
-    by_row = rate(none, np.eye(k1), np.zeros((k2, k1)), ones)
-    by_column = rate(none, np.zeros((k1, k2)), np.eye(k2), np.zeros(k2))
-    L = np.concatenate([by_row, by_column], axis=2).reshape(V.size, -1)
-    apart = rate(np.ones((*shape, 1)), np.zeros((k1, 1)), np.zeros((k2, 1)), np.zeros(1)).ravel()
-    R = np.hstack([np.kron(np.eye(k1), np.ones((k2, 1))), np.tile(np.eye(k2), (k1, 1))])
-    q, r = k1 + k2, len(V.core)
+    q, r = R.shape[1], len(V.core)
     core = np.zeros((2 * q + r,) * 2)
     core[:q, :q] = (R.T * V.diagonal) @ R
     core[:q, q : 2 * q] = core[q : 2 * q, :q] = np.eye(q)
     core[2 * q :, 2 * q :] = V.core
-    factors = np.hstack([L, (apart * V.diagonal)[:, None] * R, along(V.factors)])
-    return Covariance(apart**2 * V.diagonal, core, factors)
+    factors = np.hstack([L, (g * V.diagonal)[:, None] * R, along(V.factors)])
+    return Covariance(g**2 * V.diagonal, core, factors)

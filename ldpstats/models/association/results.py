@@ -37,7 +37,7 @@ from ldpstats.inference.tables import independence as tables
 from ldpstats.inference.tables.ratio import Effect, beside
 from ldpstats.inference.tails import CellLaw
 from ldpstats.inference.tests import TestResult, pvalue_text, z_test
-from ldpstats.labels import labels_to_json, position, two_positions
+from ldpstats.labels import position, two_positions
 from ldpstats.likelihood.covariance import Covariance, Uncertain, project_simplex
 from ldpstats.likelihood.rows import Solution
 from ldpstats.mechanisms.base import joint_epsilon
@@ -1049,24 +1049,9 @@ class AssociationResults(TableResults):
 
     @classmethod
     def _restored(cls, values: dict[str, Any]) -> AssociationResults:
-        labels, names, lacking = values["labels"], values["names"], values["lacking"]
-        cells = int(np.prod([len(own) for own in labels]))
-        if values["fitted"].estimate.size != cells or values["linear"].estimate.size != cells:
-            shown = [labels_to_json(own) for own in labels]
-            raise InvalidArgument("labels", shown, "do not match the number of estimates")
-        if not set(values["unprotected"]) <= set(names):
-            given = list(values["unprotected"])
-            raise InvalidArgument("unprotected", given, "must be names of variables")
-        if lacking and not (
-            len(lacking) == len(names) and max(lacking) <= values["n_missing"] <= sum(lacking)
-        ):
-            remedy = f"must be {len(names)} numbers up to n_missing, whose sum is at least that"
-            raise InvalidArgument("lacking", list(lacking), remedy)
-        if values["law"] is not None and values["law"].step.size != cells:
-            raise InvalidArgument("law", values["law"].step.size, f"must be of {cells} cells")
         made: dict[str, Any] = {"is_partial": any(fit.is_partial for fit in values["margin_fits"])}
         if values["tallies"] is not None:
-            own = names, labels, values["others"], values["digest"]
+            own = [values[name] for name in ("names", "labels", "others", "digest")]
             made["evidence"] = Tallies.from_dict(values["tallies"]).evidence(*own)
         return super()._restored(values | made)
 

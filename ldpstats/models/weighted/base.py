@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
@@ -24,7 +24,7 @@ from ldpstats.arguments import (
     one_of,
 )
 from ldpstats.documents import Document, read
-from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
+from ldpstats.errors import LDPWarning, NotAvailable
 from ldpstats.inference.designs.linearisation import (
     Ratios,
     Totals,
@@ -239,11 +239,9 @@ class DesignResults(Results):
     def _tidy(self, alpha: float) -> pd.DataFrame:
         from scipy.special import stdtr
 
-        from ldpstats.models.results import tidy_names
-
         df = np.maximum(self.df.to_numpy(), 1.0)  # as for intervals
         p = 2.0 * stdtr(df, -np.abs(self.tvalues.to_numpy()))
-        return tidy_names(self.summary_frame(alpha)).assign(p_value=p)
+        return super()._tidy(alpha).assign(p_value=p)
 
     def _facts(self) -> dict[str, Any]:
         own = {"nobs": self.nobs, "df_resid": self.sample.df}
@@ -257,8 +255,6 @@ class DesignResults(Results):
         domains = values["domains"]
         labels = tuple(group_label(label, domains.by) for label in domains.labels)
         values["domains"] = replace(domains, labels=labels)
-        arrays = ("sizes", "df", "df_free", "spread", "alone")
-        check_shapes({name: (getattr(domains, name), (len(labels),)) for name in arrays})
         return super()._restored(values)
 
     # -- intervals ---------------------------------------------------------------------------
@@ -532,51 +528,3 @@ class Part(Document):
     epsilon: float
     is_partial: bool
     channel: Array  # as that of `Domains`
-
-
-# -- Documents: shapes that go together ------------------------------------------------------------
-
-
-_MOST = 1e150  # squares of it do not overflow; weights are 1e50 at most
-
-
-def check_shapes(shapes: Mapping[str, tuple[Any, tuple[int, ...]]]) -> None:
-    """Refuse arrays of other shapes than results of this size have, each with its name."""
-    for name, (value, shape) in shapes.items():
-        if value.shape != shape:
-            remedy = f"is damaged: {name} have the shape {value.shape}, not {shape}"
-            raise InvalidArgument("document", name, remedy)
-
-
-def check_counted(counted: Counted, k: int) -> None:
-    """Refuse reports that k categories cannot be counted by."""
-    offset, scale = counted.offset, counted.scale
-    check_shapes({"offset": (offset, (k,)), "scale": (scale, (k,))})
-    if np.isinf(offset).any() or np.isinf(scale).any() or (scale == 0.0).any():
-        remedy = "is damaged: scales must be numbers other than zero"
-        raise InvalidArgument("document", "scale", remedy)
-
-
-def check_estimates(fit: Fit, totals: Mapping[str, Totals], q: int, m: int, sources: int) -> None:
-    """Refuse estimates that are not of q shares, m totals and some sources of reports."""
-    if len(fit.sources) != sources or len(fit.source_nobs) not in (0, sources):
-        remedy = f"is damaged: reports are of {sources} kinds"
-        raise InvalidArgument("document", list(fit.sources), remedy)
-    shapes: dict[str, tuple[Any, tuple[int, ...]]] = {}
-    whole = dict.fromkeys(("noise", "covariance", "missed"), (m, m))
-    for name, law in totals.items():
-        own = vars(law)
-        R = len(own.get("scales", ()))  # replicates, of totals that have them
-        wanted = {"estimate": (m,), **whole, "replicates": (R, m), "scales": (R,)}
-        known = [key for key in wanted if key in own]
-        shapes |= {f"{name}.{key}": (own[key], wanted[key]) for key in known}
-    for name, one in (("fitted", fit.fitted), ("linear", fit.linear)):
-        shapes[f"{name}.estimate"] = one.estimate, (q,)
-        other = one.at is not None or one.variances is not None
-        if other or (one.covariance is not None and one.covariance.size != q):
-            remedy = f"is damaged: its covariance is not of {q} shares"
-            raise InvalidArgument("document", name, remedy)
-    check_shapes(shapes)
-    for name, (value, _) in shapes.items():
-        if not np.all(np.abs(value) <= _MOST):  # also where it is nan
-            raise InvalidArgument("document", name, "is damaged: it has numbers that cannot be")

@@ -47,9 +47,6 @@ from ldpstats.models.weighted.base import (
     Limits,
     Part,
     cell_shares,
-    check_counted,
-    check_estimates,
-    check_shapes,
     difference_rows,
 )
 
@@ -558,26 +555,3 @@ class WeightedTable(TableResults, DesignResults):
         for name in self.listed:
             notes.append(f"NOTE: the candidates of {name} are taken for all answers.")
         return notes
-
-    # -- storage -----------------------------------------------------------------------------
-
-    @classmethod
-    def _restored(cls, values: dict[str, Any]) -> WeightedTable:
-        results = super()._restored(values)
-        sizes, d = results.sizes, len(results.labels)
-        q, m = prod(sizes), prod(k + 1 for k in sizes)
-        check_estimates(results, {"totals": results.totals_law}, q, m, d)
-        for k, counted in zip(sizes, results.counted, strict=True):
-            check_counted(counted, k)
-        shapes = {
-            "sizes": (results.domains.sizes, (1,)),
-            "channel": (results.domains.channel, (q,)),
-        }
-        names = {name: (np.array(values[name]), (d,)) for name in ("names", "lacking")}
-        if d > 1 and not results.lacking:  # of a table that was collapsed
-            del names["lacking"]
-        check_shapes(shapes | names)
-        for part in results.parts or ():
-            k = prod(sizes[results.names.index(name)] for name in part.names)
-            check_shapes({"channel": (part.channel, (k,))})
-        return results
