@@ -395,19 +395,6 @@ class AssociationMatrix(Stored):
             "converged": all(pair.converged for pair in self.pairs),
         }
 
-    def glance(self) -> pd.DataFrame:
-        """What there is once, as a table of one row.
-
-        Returns
-        -------
-        DataFrame, shape (1, ...)
-            "name" (of all variables), "mechanism", "method", "epsilon" (nats, of all protected
-            variables of the pairs together), "nobs" (of the pair that has the fewest respondents),
-            "variables", "pairs" and "failed" (their numbers), "alpha" of the intervals, "adjust",
-            "p_smallest" (adjusted) and "converged".
-        """
-        return super().glance()
-
     def summary(  # type: ignore[override]  # the level of the matrix by default
         self, max_rows: int = 40, details: bool = False, alpha: float | None = None
     ) -> Summary:

@@ -5,6 +5,7 @@ Matplotlib is imported when one is drawn.
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -101,8 +102,7 @@ def title_text(title: Any, default: str) -> str:
     if title is not None and not isinstance(title, str):
         raise InvalidArgument("title", title, 'must be text, or "" for no title')
     text = default if title is None else str.__str__(title)
-    lines = ["".join(c if c.isprintable() else " " for c in line) for line in text.splitlines()]
-    return "\n".join(lines)
+    return "\n".join(one_line(line, sys.maxsize) for line in text.splitlines())
 
 
 def set_title(ax: Axes, text: str) -> None:
@@ -123,11 +123,6 @@ def in_lines(text: str, within: Any, size: float, most: int = LONGEST_LINE) -> s
     joined = text.replace(" = ", "\xa0=\xa0")  # "n = 1,000" stays on its line
     lines = [textwrap.fill(line, longest) for line in joined.split("\n")]
     return "\n".join(lines).replace("\xa0", " ")
-
-
-def text_colours(faces: npt.ArrayLike) -> npt.NDArray[np.str_]:
-    """Black or white, whichever is easier to read on colours (..., 4); by their luma."""
-    return np.where(luma(faces) > _LIGHT, "black", "white")
 
 
 def luma(faces: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -154,8 +149,7 @@ def legend_below(ax: Axes) -> None:
 
     if not ax.get_legend_handles_labels()[0]:
         return
-    size = float(ax.xaxis.label.get_fontsize())
-    more = ax.get_xlabel().count("\n")
+    size, more = float(ax.xaxis.label.get_fontsize()), ax.get_xlabel().count("\n")
     drop = 14 + 2.4 * size + 1.25 * size * more  # points: ticks, their labels, lines of the label
     down = ScaledTranslation(0.0, -drop / 72, ax.figure.dpi_scale_trans)
     for columns in (4, 3, 2, 1):
@@ -301,11 +295,11 @@ def plot_cells(
     ax.set_yticks(np.arange(k1) + 0.5, rows)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    faces = mesh.to_rgba(values)
-    has_note = hatched is not None and bool(hatched.any())
-    if hatched is not None:
+    faces, said = mesh.to_rgba(values), [names[0]]
+    if hatched is not None and hatched.any():
         _hatch_cells(ax, hatched, faces)
-    ax.set_xlabel("\n".join(filter(None, [names[0], note * has_note])))
+        said.append(note)
+    ax.set_xlabel("\n".join(filter(None, said)))
     ax.set_ylabel(names[1])
     set_title(ax, title)
     settle(ax, colour_bar(ax, mesh, bar, form), np.ones(k2), own)
@@ -316,11 +310,6 @@ def plot_cells(
 def labels_of(index: pd.Index[Any]) -> list[str]:
     """Labels of rows or columns."""
     return axis_labels(index, _LONGEST_CELL)
-
-
-def longest_label(index: pd.Index[Any]) -> int:
-    """Characters of the longest label."""
-    return max(map(len, labels_of(index)))
 
 
 def variable_name(index: pd.Index[Any], default: str) -> str:
@@ -345,10 +334,10 @@ def _write_cells(ax: Axes, candidates: Sequence[list[str]], faces: Array, certai
             break
     else:
         return
-    colours = text_colours(faces)
+    dark = np.where(certain, "black", "0.35")
+    colours = np.where(luma(faces) > _LIGHT, dark, "white")  # whichever is easier to read
     for (i, j), text in zip(np.ndindex(k1, k2), texts, strict=True):
-        faint = not certain[i, j] and colours[i, j] == "black"
-        how: dict[str, Any] = {"fontsize": size, "color": "0.35" if faint else colours[i, j]}
+        how: dict[str, Any] = {"fontsize": size, "color": colours[i, j]}
         if text:
             ax.text(j + 0.5, i + 0.5, text, ha="center", va="center", **how)
 
@@ -476,10 +465,10 @@ def moved(
 @contextmanager
 def fitting(show: bool) -> Iterator[None]:
     """A bar, if it is to be shown, of the likelihoods that are maximised meanwhile."""
-    if not show:
-        yield
-        return
-    with progress_bar("fitting") as advance, watched(advance):
+    if show:
+        with progress_bar("fitting") as advance, watched(advance):
+            yield
+    else:
         yield
 
 
@@ -532,13 +521,10 @@ def sorts(sort: Any, labels: pd.Index[Any] | None = None) -> bool:
     """Whether rows are sorted by their estimates; None keeps bins of numbers in their order."""
     if sort is None and labels is not None:
         return midpoints(labels) is None
-    if isinstance(sort, bool | np.bool_):
-        return bool(sort)
-    if isinstance(sort, str) and sort == "none":
-        return False
-    raise InvalidArgument(
-        "sort", sort, "must be True, the largest estimate first, or False, the order of categories"
-    )
+    if not isinstance(sort, bool | np.bool_) and not (isinstance(sort, str) and sort == "none"):
+        remedy = "must be True, the largest estimate first, or False, the order of categories"
+        raise InvalidArgument("sort", sort, remedy)
+    return bool(sort) and sort != "none"
 
 
 def shown_rows(params: Any, ties: Any, sort: bool, most: int) -> npt.NDArray[np.int64]:
@@ -579,14 +565,14 @@ def draw_estimates(
     # elsewhere the estimate lies on a short interval, and shows where it is
     hidden = (high - low <= _SHORT * span) & ((low <= 0.0) | (high >= 1.0) | (p < low) | (p > high))
     if hidden.any():
-        size = 2.0 * style("lines.markersize")
+        size, words = 2.0 * style("lines.markersize"), f"{interval} too short to see"
         how: dict[str, Any] = {"color": "C0", "ms": size, "mew": size / 6, "alpha": 0.6}
-        ax.plot(low[hidden], at[hidden], "|", label=f"{interval} too short to see", **how)
-    if detected is None:
-        ax.plot(p, at, "o", color="C0", label="estimate")
-    else:
-        ax.plot(p[detected], at[detected], "o", color="C0", label="detected")
-        ax.plot(p[~detected], at[~detected], "o", color="C0", mfc="white", label="not detected")
+        ax.plot(low[hidden], at[hidden], "|", label=words, **how)
+    kinds: list[tuple[Any, str, str]] = [(slice(None), "C0", "estimate")]
+    if detected is not None:
+        kinds = [(detected, "C0", "detected"), (~detected, "white", "not detected")]
+    for some, face, label in kinds:
+        ax.plot(p[some], at[some], "o", color="C0", mfc=face, label=label)
     ax.margins(x=0.03)  # everything is within the limits, a marker at an end is not cut
 
 
@@ -668,12 +654,11 @@ def plot_by_group(
     if category is None:
         if ax is not None:
             raise InvalidArgument("ax", ax, "goes with category=: pass figure= for all categories")
-        default = f"{name} {groups}" if name else groups
         how: dict[str, Any] = {"sort": sort, "most": most, "sizes": sizes, "figure": figure}
-        return plot_groups(frames, alpha, title, default, **how)
+        return plot_groups(frames, alpha, title, f"{name} {groups}".lstrip(), **how)
     if figure is not None:
         raise InvalidArgument("figure", figure, "is for all categories: pass ax= for one")
-    words = title_text(title, f"{name}: {category}, {groups}" if name else f"{category}, {groups}")
+    words = title_text(title, f"{name}{': ' * bool(name)}{category}, {groups}")
     most = positive_integer("most", most)
     label, estimates = category.item() if isinstance(category, np.generic) else category, []
     for frame in frames.values():
@@ -683,7 +668,7 @@ def plot_by_group(
             raise InvalidArgument("category", label, f"must be one of {preview(frame.index)}")
         estimates.append(frame[["params", "lower", "upper"]].iloc[at[0]])
     rows = pd.DataFrame(estimates).reset_index(drop=True)
-    names = pd.Index(_group_names(list(frames)))
+    names = pd.Index(_group_names(frames))
     shown = shown_rows(rows["params"], rows["params"], sorts(sort, names), most)
     short = axis_labels(names[shown], LONGEST_LABEL)
     lines = [f"{one}, n = {sizes[i]:,}" for one, i in zip(short, shown, strict=True)]
@@ -692,7 +677,7 @@ def plot_by_group(
     return plot_rows(draw, lines, len(rows) - len(shown), ax, words, of)
 
 
-def _group_names(groups: Sequence[Any]) -> list[str]:
+def _group_names(groups: Iterable[Any]) -> list[str]:
     """Names of groups; of several columns side by side."""
     return [", ".join(map(str, g)) if isinstance(g, tuple) else str(g) for g in groups]
 
@@ -738,7 +723,7 @@ def plot_groups(
     )
     grid = _figure(figure, size).subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     panels = grid.ravel()
-    names = axis_labels(_group_names(list(frames)[:n]), _LONGEST_GROUP)
+    names = axis_labels(_group_names(frames)[:n], _LONGEST_GROUP)
     if sizes:
         names = [f"{name}, n = {size:,}" for name, size in zip(names, sizes, strict=False)]
     for ax, name, frame in zip(panels, names, frames.values(), strict=False):
@@ -780,8 +765,7 @@ def _figure(figure: Any, size: tuple[float, float]) -> Any:
     if not isinstance(figure, FigureBase):
         remedy = "must be a matplotlib Figure, for example plt.figure(layout='constrained')"
         raise InvalidArgument("figure", figure, remedy)
-    part: Any = figure
-    whole = part.canvas.figure
+    whole: Any = figure.canvas.figure
     if not isinstance(whole.get_layout_engine(), ConstrainedLayoutEngine):
         whole.set_layout_engine("constrained")  # no other makes room for the legend
     return figure

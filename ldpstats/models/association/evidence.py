@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from itertools import chain, repeat
@@ -72,10 +72,14 @@ from ldpstats.likelihood.joint import (
     PartialMoments,
     unbiased_map,
 )
-from ldpstats.likelihood.rows import DenseRows, Likelihood, Solution, StackedRows
+from ldpstats.likelihood.rows import DenseRows, Likelihood, Solution
 from ldpstats.mechanisms import Mechanism
 from ldpstats.models.association.groups import JointGroup, Scores, VariableSpec
-from ldpstats.models.frequency.intervals import LARGEST_INFORMATION, inverse_information
+from ldpstats.models.frequency.intervals import (
+    LARGEST_INFORMATION,
+    inverse_information,
+    stacked,
+)
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.plots import fitting
 from ldpstats.reports.joint import ALWAYS_MERGED, JointCounts
@@ -201,10 +205,8 @@ class Evidence:
                 fits.append(MLE().solve(self.margins[v].likelihood()).p)  # k-RR in closed form
                 continue
             each = zip(self.groups, self._likelihoods, strict=True)
-            parts = tuple(rows[v] for group, rows in each if group in groups)
-            n = np.concatenate([group.variables[v].n for group in groups])
-            W = parts[0] if len(parts) == 1 else StackedRows(parts)
-            fits.append(MLE().solve(Likelihood(W, n)).p)
+            own = [(rows[v], group.variables[v].n) for group, rows in each if group in groups]
+            fits.append(MLE().solve(stacked([Likelihood(*one) for one in own])).p)
         return tuple(fits)
 
     def tables(self) -> list[tuple[Array, Array]]:
@@ -248,11 +250,8 @@ class Evidence:
     @cached_property
     def likelihood(self) -> Likelihood:
         """The exact likelihood of all reports together, over the cells in row-major order."""
-        parts = tuple(map(JointGroup.joint_rows, self.groups, self._likelihoods))
-        if len(parts) == 1:
-            return Likelihood(parts[0], self.groups[0].counts.n)
-        n = np.concatenate([group.counts.n for group in self.groups])
-        return Likelihood(StackedRows(parts), n)
+        each = zip(self.groups, self._likelihoods, strict=True)
+        return stacked([Likelihood(group.joint_rows(W), group.counts.n) for group, W in each])
 
     def loglike(self, p: Array) -> float:
         """Log-likelihood of an estimate; nan where it is no distribution."""
@@ -350,9 +349,8 @@ class Tallies(Document):
         groups = []
         for group in self.groups:
             reports = []
-            for mechanism, y, cohort in zip(
-                group.mechanisms, group.reports, group.cohorts, strict=True
-            ):
+            each = zip(group.mechanisms, group.reports, group.cohorts, strict=True)
+            for mechanism, y, cohort in each:
                 values = np.asarray(y, dtype=np.uint8 if mechanism.n_bits else np.int64)
                 at = None if cohort is None else np.asarray(cohort, dtype=np.int64)
                 reports.append(Reports(values, mechanism, cohort=at))
@@ -386,24 +384,23 @@ def estimated(
     if cov_type == "fpe16" and (by_moments or is_dual):
         raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
     problem = unconstrained(evidence, by_moments)
-    estimate, own, factor = problem.estimate()[0], covariance_of(problem), dispersion(evidence)
-    if own is not None:
-        linear = Uncertain(estimate, own.scaled(factor))
-    else:  # its variances alone
-        variances = None if len(problem.strata) > 1 else problem.variances() * factor
-        linear = Uncertain(estimate, None, variances=variances)
-    V: Covariance | None
+    V, factor, variances = covariance_of(problem), dispersion(evidence), None
+    if V is not None:
+        V = V.scaled(factor)
+    elif len(problem.strata) == 1:
+        variances = problem.variances() * factor
+    linear = Uncertain(problem.estimate()[0], V, variances=variances)
     if isinstance(estimator, OneStep):
         solution, V, kind = one_step(evidence, estimator)
     elif isinstance(estimator, MomentsEstimator):
-        solution, V, kind = estimator.solve(evidence.moments), None, "none (too large)"
-        plain = None if linear.covariance is None else covariance_of(evidence.moments)
+        solution, kind = estimator.solve(evidence.moments), "none (too large)"
+        V = plain = None if linear.covariance is None else covariance_of(evidence.moments)
         if plain is not None:
             V, kind = estimator.covariance(evidence.moments, solution, plain), "linear"
             if V.factors is None:
                 V = without_rounding(V.matrix(), plain.variances().max())
     else:
-        with fitting(True) if progress else nullcontext():
+        with fitting(progress):
             if isinstance(estimator, MLE) and estimator.constraints is None:
                 solution = maximum(evidence, estimator)
             else:
@@ -495,16 +492,14 @@ def cell_law(evidence: Evidence, problem: JointMoments, V: Covariance | None) ->
 
 def maximum(evidence: Evidence, estimator: MLE | None = None) -> Solution:
     """The maximum of the likelihood, from the dual estimate or the margins' product if likelier."""
-    estimator, problem = MLE() if estimator is None else estimator, evidence.likelihood
-    W, n = observed(problem)
+    estimator, problem, start = estimator or MLE(), evidence.likelihood, evidence.null
     target = gap_target(problem.nobs, estimator.tol)
-    by_step, most = estimator.tol is None, estimator.max_iter
-    start = evidence.null
     with suppress(NotIdentified):
         dual = project_simplex(evidence.dual_moments.estimate()[0])
         start = max(start, dual, key=problem.loglike)
-    top, how = maximise(W, n, target, by_step, most, start)
-    return report(top, problem.nobs, how, target)
+    how = target, estimator.tol is None, estimator.max_iter, start
+    top, words = maximise(*observed(problem), *how)
+    return report(top, problem.nobs, words, target)
 
 
 def one_step(evidence: Evidence, estimator: OneStep) -> tuple[Solution, Covariance | None, str]:
@@ -611,7 +606,7 @@ def named_test(
 
     `fitted` is the joint maximum of the likelihood, where that is known.
     """
-    names, sizes = evidence.names, evidence.sizes
+    names, sizes, null = evidence.names, evidence.sizes, _null_hypothesis(evidence.names)
     if method == "score":
         return score_test(evidence, rng, n_permutations, advance)
     if method == "lr":
@@ -626,8 +621,7 @@ def named_test(
             advance((b + 1) / n_boot)
         pvalue = permutation.permutation_pvalue(statistic, draws)
         how = f"likelihood ratio, p-value by {n_boot} surveys simulated under independence"
-        df = float(_mutual_df(sizes))
-        return TestResult(_null_hypothesis(names), statistic, df, pvalue, how)
+        return TestResult(null, statistic, float(_mutual_df(sizes)), pvalue, how)
     _refuse_more_than_two(sizes)
     if method == "pearson":
         return _pearson(evidence, rng, n_permutations, advance)
@@ -641,7 +635,7 @@ def named_test(
         J = evidence.likelihood.information(p)
         statistic, df = association.fpe16(p.reshape(sizes), J)
         how = "statistic T of FPE16 III-D, as printed"
-        return TestResult.chi_square(_null_hypothesis(names), statistic, df, how)
+        return TestResult.chi_square(null, statistic, df, how)
     # over candidates on the dual estimate: the delta method of p - r c' fails for noisy totals
     _refuse_many_cells(n_cells)
     dual = evidence.dual_moments
@@ -672,8 +666,10 @@ def wald_test(
         ) from None
     note = ""
     if smallest < _SMALL:
-        count = f"the smallest expected count is {smallest:.2g}"
-        note = f"{count}: a Wald test rejects too often; use method='score'"
+        note = (
+            f"the smallest expected count is {smallest:.2g}: a Wald test rejects too often; use "
+            "method='score'"
+        )
     return TestResult.chi_square(_null_hypothesis(names), statistic, df, method, note)
 
 
@@ -701,8 +697,8 @@ def _pearson(
     smallest = association.smallest_expected(table)
     B = _permutations(rng, n_permutations, smallest)
     if B and rng is not None:
-        each = [np.eye(size) for size in table.shape]
-        draws = permutation.permuted_table_scores([table], [each[0]], [each[1]], B, rng, advance)
+        x, y = ([np.eye(size)] for size in table.shape)
+        draws = permutation.permuted_table_scores([table], x, y, B, rng, advance)
         return _by_permutations(null, statistic, df, draws, method, note)
     law = Cumulants.of_table(table)
     p = max(law.pvalue(statistic), float(np.exp(permutation.log_probability(table))))
@@ -724,7 +720,7 @@ def likelihood_ratio_test(
     return TestResult.chi_square(null, statistic, df, "likelihood ratio test", note)
 
 
-def _mutual_df(sizes: tuple[int, ...]) -> int:
+def _mutual_df(sizes: Sequence[int]) -> int:
     """Degrees of freedom of mutual independence."""
     return prod(sizes) - sum(k - 1 for k in sizes) - 1
 
@@ -753,14 +749,13 @@ def score_test(
     if len(evidence.sizes) > 2:
         return _mutual_test(evidence, rng, n_permutations, advance)
     strata = evidence.scores
-    parts = [scores.cross_moments for scores in strata]
-    space, expected = Whitening.of(parts), None
-    if evidence.is_complete:
-        expected = (evidence.sizes[0] - 1, evidence.sizes[1] - 1)
+    parts, (k1, k2) = [scores.cross_moments for scores in strata], evidence.sizes
+    space, expected = Whitening.of(parts), (k1 - 1, k2 - 1) if evidence.is_complete else None
     score = association.score(parts, expected, space)
     null, smallest = _null_hypothesis(evidence.names), smallest_expected(evidence)
-    within = "" if len(strata) == 1 else f", within {len(strata)} strata"
-    method = f"score test on the marginal fits{within}"
+    method = "score test on the marginal fits"
+    if len(strata) > 1:
+        method += f", within {len(strata)} strata"
     B = _permutations(rng, n_permutations, smallest)
     if not B or rng is None:
         law = strata, parts, space, (None, None)
@@ -770,16 +765,13 @@ def score_test(
         x, y = (list(map(Scores.centred, strata, repeat(v), rows[v])) for v in (0, 1))
         draws = permutation.permuted_table_scores(tables, x, y, B, rng, advance)
     else:
-        x, y = (
-            [np.repeat(s.of_respondents(v, s.part), s.n, axis=0) for s in strata] for v in (0, 1)
-        )
-        draws = permutation.permuted_scores(x, y, B, rng, advance)
+        each = [[s.of_respondents(v, s.part).repeat(s.n, axis=0) for s in strata] for v in (0, 1)]
+        draws = permutation.permuted_scores(*each, B, rng, advance)
     return _by_permutations(null, score.statistic, score.df, draws, method, score.note)
 
 
 def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
     """Linear-by-linear trend of the scores u and v of the categories."""
-    _refuse_more_than_two(evidence.sizes)
     evidence = evidence.whole
     strata = evidence.scores
     each = [scores.cross_moments for scores in strata]
@@ -791,25 +783,14 @@ def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
             for s in strata
         )
         inverses.append(unbiased_map(np.asarray(response), name))
-    X, Y = inverses
-    ones = X.sum(axis=1), Y.sum(axis=1)  # of the one that centred scores lack
-    parts = [part.transformed(X, Y, *ones) for part in each]
-    z, _, correlation = association.linear_trend(parts, u, v)
-    su, sv = association.centred_scores(parts, u, v)
-    # the scores of categories as combinations x'a and y'b of those of reports
-    maps = X.T @ su, Y.T @ sv
-    parts = [association.trend_moments(part, *maps) for part in each]
-    to = [own[:, None] for own in maps]
-    test = _by_moments(
-        f"{evidence.names[0]} and {evidence.names[1]} have no linear-by-linear trend",
-        z**2,
-        None,
-        (strata, parts, Whitening.of(parts), to),
-        smallest_expected(evidence),
-        "linear-by-linear trend (z), on the reports",
-        f"estimated correlation of the scores {correlation:.3g}",
-    )
-    return replace(test, statistic=float(z))
+    # the scores of categories as combinations of those of reports, which lack a one
+    parts, (z, _, correlation), maps = association.scored_trend(each, u, v, inverses)
+    law = strata, parts, Whitening.of(parts), [own[:, None] for own in maps]
+    null = f"{evidence.names[0]} and {evidence.names[1]} have no linear-by-linear trend"
+    how = "linear-by-linear trend (z), on the reports"
+    note = f"estimated correlation of the scores {correlation:.3g}"
+    test = _by_moments(null, z**2, None, law, smallest_expected(evidence), how, note)
+    return replace(test, statistic=z)
 
 
 def _by_moments(
@@ -876,7 +857,7 @@ def _mutual_test(
         return float(np.sum((rows.adjoint(n) / N)[varying] ** 2)) * N
 
     observed = statistic(JointRows(tuple(factors)), group.counts.n)
-    df = prod(r + 1 for r in ranks) - sum(ranks) - 1
+    df = _mutual_df([r + 1 for r in ranks])
     null, method = _null_hypothesis(evidence.names), "score test of mutual independence"
     smallest = smallest_expected(evidence)
     B = _permutations(rng, n_permutations, smallest)
@@ -885,8 +866,7 @@ def _mutual_test(
         for factor, rank, counts in zip(factors, ranks, group.variables, strict=True):
             rows = blocks_of(factor.W[:, 1:], counts.n)
             white.append(Spread.of(rows, np.zeros(rank), np.eye(rank)))
-        scaled = (value / N ** (e + 1) for e, value in enumerate(moments(white)))
-        law = Cumulants.of_moments(*scaled)
+        law = Cumulants.of_moments(*(np.array(moments(white)) / N ** np.arange(1.0, 4.0)).tolist())
         p = max(law.pvalue(observed), _probability_of_cells(scores))
         how = f"{method}, {_BY_MOMENTS}"
         return TestResult(null, observed, float(df), p, how, _doubt(smallest))
@@ -894,9 +874,9 @@ def _mutual_test(
     places = [each if index is None else index[each] for _, index, _ in factors]
     draws = np.empty(B)
     for i in range(B):
-        drawn = [Factor(factors[0].W, places[0])]
-        for (W, *_), place in zip(factors[1:], places[1:], strict=True):
-            drawn.append(Factor(W, place[rng.permutation(N)]))
+        drawn = []
+        for factor, place in zip(factors, places, strict=True):
+            drawn.append(Factor(factor.W, place[rng.permutation(N)] if drawn else place))
         draws[i] = statistic(JointRows(drawn), np.ones(N))
         advance((i + 1) / B)
     return _by_permutations(null, observed, df, draws, method)
@@ -926,11 +906,8 @@ def _white(scores: Scores, v: int, name: str) -> Factor:
     W = whiten(square - np.outer(mean, mean), np.diagonal(square))
     if not len(W):
         raise unvarying(name)
-    white, index = (centred - mean) @ W.T, scores.group.index[v]
-    return Factor(
-        np.column_stack([np.ones(len(white)), white]),
-        np.arange(len(white)) if index is None else index,
-    )
+    white, index = np.insert((centred - mean) @ W.T, 0, 1.0, axis=1), scores.group.index[v]
+    return Factor(white, np.arange(len(white)) if index is None else index)
 
 
 # -- p-values by the law of permutations, exactly or nearly ---------------------------------------
@@ -984,9 +961,8 @@ def _doubt(smallest: float, by_rng: bool = True) -> str:
     """What is said of a p-value by moments where counts are small."""
     if smallest >= _SMALL:
         return ""
-    approximate = f"the smallest expected count is {smallest:.2g}: the p-value is approximate"
-    exact = "model.test_independence(results, rng=...) (--seed) gives an exact one"
-    return f"{approximate}; {exact}" if by_rng else approximate
+    exact = "; model.test_independence(results, rng=...) (--seed) gives an exact one" * by_rng
+    return f"the smallest expected count is {smallest:.2g}: the p-value is approximate{exact}"
 
 
 def _permutations(

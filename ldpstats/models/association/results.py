@@ -971,7 +971,7 @@ class AssociationResults(TableResults):
 
     def _notes_of_cells(self, frame: pd.DataFrame) -> list[str]:
         """Which cells rest on few reports, at their own frequencies; which exclude the estimate."""
-        notes = []
+        notes: list[str] = []
         if self.law is None and self.smallest_expected < _FEW:
             notes.append(
                 "WARNING: fewer than ten reports of some combination are expected; intervals "

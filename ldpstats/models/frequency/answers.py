@@ -102,8 +102,6 @@ class SumLaw:
     @cached_property
     def _values(self) -> Array:
         unit = self._classes[0]
-        if unit.size < _MANY:
-            return np.asarray(self._tilted(_TILTS) @ unit)
         parts = np.array_split(_TILTS, 1 + unit.size // _MANY)
         return np.concatenate([self._tilted(part) @ unit for part in parts])
 

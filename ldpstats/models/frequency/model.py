@@ -8,8 +8,7 @@ that fit the model again and again: profile likelihood and parametric bootstrap.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, compress, filterfalse
@@ -208,7 +207,7 @@ class FrequencyModel(Model):
 
     @cached_property
     def _moments(self) -> Moments:
-        return self.problems[0] if len(self.problems) == 1 else joined(self.problems)
+        return joined(self.problems)
 
     @cached_property
     def _inference(self) -> Moments:
@@ -350,7 +349,7 @@ class FrequencyModel(Model):
             boolean("progress", progress)
             whole = self._groups, self.name, self._n_missing
             return fit_parameters(*whole, method, constraints, cov_type)
-        with fitting(True) if boolean("progress", progress) else nullcontext():
+        with fitting(boolean("progress", progress)):
             results = self.fit_quietly(method, constraints, cov_type)
         warn_of_caution(results.caution)
         warn_of_doubts(self.misfit(results), results.condition)
@@ -670,39 +669,28 @@ class FrequencyModel(Model):
         p = results.fitted.estimate
         if p.min() < 0.0 or abs(p.sum() - 1.0) > 1e-9:
             p = self._moments.plug_in
-        draws = np.empty((n_boot, p.size))
-        refit = self._refit(estimator, p)
-        surveys = [_surveys(c, self.candidates, p, rng, n_boot) for c in self.sources]
+        draws, listed = np.empty((n_boot, p.size)), self.candidates
+        usual, start, model = estimator == MLE(), None, None
+        if usual:
+            W, n = observed(self.likelihood())
+            if W.closed_form(n) is None and W.reduced(n) is None:
+                start, model = p, model_of_refits(W, n, p)
+        surveys = [_surveys(c, listed, p, rng, n_boot) for c in self.sources]
         with maybe_bar("bootstrap", progress) as advance:
             for b, sources in enumerate(zip(*surveys, strict=True)):
-                draws[b] = refit(sources)
+                if not isinstance(estimator, LikelihoodEstimator):
+                    equations = joined([c.mechanism.moments(c, listed) for c in sources])
+                    found = estimator.solve(equations)
+                else:
+                    seen = stacked([c.mechanism.likelihood(c, listed) for c in sources])
+                    found = (
+                        estimator.solve(seen)
+                        if not usual
+                        else refitted(*observed(seen), start, model)
+                    )
+                draws[b] = found.p
                 advance((b + 1) / n_boot)
         return np.asarray(intervals.percentile(draws, alpha))
-
-    def _refit(self, estimator: Estimator[Any], p: Array) -> Callable[[Sources], Array]:
-        """What estimates from a simulated survey; kinds of estimator solve different problems."""
-
-        def likelihood_of(sources: Sources) -> Likelihood:
-            return stacked([c.mechanism.likelihood(c, self.candidates) for c in sources])
-
-        def by_moments(sources: Sources) -> Array:
-            problems = [c.mechanism.moments(c, self.candidates) for c in sources]
-            return estimator.solve(problems[0] if len(problems) == 1 else joined(problems)).p
-
-        def by_likelihood(sources: Sources) -> Array:
-            return estimator.solve(likelihood_of(sources)).p
-
-        def by_maximum(sources: Sources) -> Array:
-            return refitted(*observed(likelihood_of(sources)), start, model).p
-
-        if not isinstance(estimator, LikelihoodEstimator):
-            return by_moments
-        if estimator != MLE():
-            return by_likelihood
-        W, n = observed(self.likelihood())
-        known = W.closed_form(n) is not None or W.reduced(n) is not None
-        start, model = (None, None) if known else (p, model_of_refits(W, n, p))
-        return by_maximum
 
     def _refuse_others(self, results: FrequencyResults) -> None:
         """Refuse results of other data: the same data give the same linear estimate, bit by bit."""
@@ -833,8 +821,6 @@ def refuse_shared_persons(groups: Mapping[str, object]) -> None:
 
 # -- Intervals that fit the model again and again: profile likelihood and parametric bootstrap ----
 
-
-Sources = tuple[Counts | BitCounts, ...]
 
 _TOGETHER = 1 << 23  # bits of reports that are drawn at a time, at least (1 MB)
 
