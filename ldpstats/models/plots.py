@@ -210,34 +210,26 @@ def keep_in_cell(ax: Axes, beside: Axes | None = None) -> None:
         return
     extents = [part.get_tightbbox() for part in (ax, beside) if part is not None]
     boxes = np.array([extent.extents for extent in extents if extent is not None])
-    first, last = boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)
-    # left, bottom, right and top, in pixels, of what belongs to the axes: to the middle of gaps
-    box, whole = ax.bbox.frozen(), ax.figure.bbox
-    region = np.array([whole.x0, whole.y0, whole.x1, whole.y1])
-    spec = ax.get_subplotspec()
+    # lower left and upper right corners, in pixels, of what belongs to the axes: to the middle of
+    # gaps
+    whole: Any = ax.figure.bbox
+    region, spec = np.array([whole.p0, whole.p1]), ax.get_subplotspec()
     if spec is not None:
-        spec = spec.get_topmost_subplotspec()  # a colour bar has taken a part
-        figure: Any = ax.figure
-        bottoms, tops, lefts, rights = spec.get_gridspec().get_grid_positions(figure)
+        spec, figure = spec.get_topmost_subplotspec(), ax.figure  # a colour bar has taken a part
+        bottoms, tops, lefts, rights = spec.get_gridspec().get_grid_positions(figure)  # type: ignore[arg-type]
         across = [0.0, *(np.add(rights[:-1], lefts[1:]) / 2), 1.0]
         down = [1.0, *(np.add(bottoms[:-1], tops[1:]) / 2), 0.0]
         rows, columns = spec.rowspan, spec.colspan
-        x = whole.x0 + whole.width * np.array([across[columns.start], across[columns.stop]])
-        y = whole.y0 + whole.height * np.array([down[rows.stop], down[rows.start]])
-        region = np.array([x[0], y[0], x[1], y[1]])
-    over = [*(region[:2] - first), *(last - region[2:])]
-    left, bottom, right, top = (max(0.0, value + _EDGE) for value in over)
-    room = np.array([box.width, box.height]) - _LEAST_SHARE * (region[2:] - region[:2])
-    wide, high = np.maximum(room, 0.0)
-    left, bottom = min(left, wide), min(bottom, high)
-    right, top = min(right, wide - left), min(top, high - bottom)
-    for part, edge in ((ax, left), (beside, -right)):
-        if part is not None and max(left, bottom, right, top) > 0.0:
-            old = part.bbox.frozen()
-            width = old.width - (left + right if part is ax else 0.0)
-            corner = old.x0 + edge - whole.x0, old.y0 + bottom - whole.y0
-            place = *corner, width, old.height - bottom - top
-            part.set_position(np.divide(place, np.tile([whole.width, whole.height], 2)))
+        x, y = (across[columns.start], across[columns.stop]), (down[rows.stop], down[rows.start])
+        region = region[0] + np.column_stack([x, y]) * whole.size
+    room = np.maximum(ax.bbox.size - _LEAST_SHARE * np.ptp(region, axis=0), 0.0)
+    over = region[0] - boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0) - region[1]
+    low = np.clip(over[0] + _EDGE, 0.0, room)
+    high = np.clip(over[1] + _EDGE, 0.0, room - low)
+    for part, start in ((ax, low), (beside, np.array([-high[0], low[1]]))):
+        if part is not None and max(*low, *high) > 0.0:
+            p0, p1 = part.bbox.get_points() + np.array([start, -high])
+            part.set_position(np.divide([*(p0 - whole.p0), *(p1 - p0)], np.tile(whole.size, 2)))
             part.set_in_layout(True)  # a layout engine that the caller sets later includes them
 
 

@@ -122,8 +122,7 @@ _RIDGE = 1e-9  # relative variance added to a singular covariance
 _DECADES = 8.0  # of an odds ratio on either side of 1
 _CELLS = 18.0  # decades of the ratio of two cells
 _PER_DECADE = 10, 5  # grid points
-_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
-_REFINE = 20  # steps of a golden section
+_ZOOMS = 8  # grids, each of a quarter of the step before
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,19 +368,15 @@ def odds_profile(
 def _distances(white: Array, target: Array, log_odds: Array) -> Array:
     """Squared distance of the estimate from the cells >= 0 of each odds ratio, shape (m,)."""
     # cells (a, d, b, c) = (v1, psi rho v2, v2, rho v1) have the odds ratio psi; the best v >= 0 has
-    # a closed form for each rho; a grid and golden sections find the best rho
-    reach = _CELLS * math.log(10.0)
-    grid = np.linspace(-reach, reach, 2 * int(_CELLS) * _PER_DECADE[1] + 1)
-    distances = _least_squares(white, target, log_odds[:, None], grid[None, :])
-    best = distances.argmin(axis=1)
-    step = grid[1] - grid[0]
-    low, high = grid[best] - step, grid[best] + step
-    for _ in range(_REFINE):
-        inner, outer = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        left, right = (_least_squares(white, target, log_odds, at) for at in (inner, outer))
-        low, high = np.where(left > right, inner, low), np.where(left > right, high, outer)
-    refined = _least_squares(white, target, log_odds, (low + high) / 2.0)
-    return np.asarray(np.minimum(refined, distances.min(axis=1)))
+    # a closed form for each rho; ever finer grids find the best
+    n, best = int(_CELLS) * _PER_DECADE[1], np.zeros(log_odds.size)
+    step, steps = math.log(10.0) / _PER_DECADE[1], np.arange(-n, n + 1)
+    for _ in range(_ZOOMS):
+        at = best[:, None] + step * steps
+        distances = _least_squares(white, target, log_odds[:, None], at)
+        best = at[np.arange(len(at)), distances.argmin(axis=1)]
+        step, steps = step / 4.0, np.arange(-4, 5)
+    return np.asarray(distances.min(axis=1))
 
 
 def _least_squares(white: Array, target: Array, log_odds: Array, log_rho: Array) -> Array:
