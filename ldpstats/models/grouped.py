@@ -331,14 +331,6 @@ class GroupedResults(ByGroup):
 
     Attributes
     ----------
-    params, bse : Series, indexed by group and category
-        Estimated frequencies and their standard errors, g groups of k categories.
-    groups : Index
-        Labels of the groups that were fitted.
-    results : dict
-        The `FrequencyResults` of each group, by its label; ``grouped[label]`` is one of them.
-    sizes : Series
-        Reports in each group.
     nobs, n_missing : int
         Reports in all groups, and their respondents who gave no answer.
     n_ungrouped : int
@@ -347,19 +339,6 @@ class GroupedResults(ByGroup):
         Labels of the groups without a report, which were not fitted.
     equal : TestResult or None
         What `test_equal` returns; `untested` says why, where there is none.
-
-    Methods
-    -------
-    conf_int, summary_frame, summary, plot
-        Intervals and estimates of every group, as a table, in print or as a figure.
-    differences, test_equal
-        How the groups differ.
-    mean, cumulative, quantile
-        Of ordered answers, in each group.
-    small_areas
-        Estimates of small groups that are helped by the others, and by covariates.
-    to_dict, to_json, from_dict, from_json
-        Storage; no report is in it.
 
     Examples
     --------

@@ -214,17 +214,6 @@ class AssociationMatrix(Stored):
     alpha : float
         One minus the coverage of the intervals.
 
-    Methods
-    -------
-    to_frame, summary_frame, conf_int, summary, plot
-        One row per pair, in print, or as a figure.
-    t_test, wald_test
-        Refused: tests of independence are in `pvalues`, others in those of a pair.
-    glance, to_maketables
-        Key figures in one row, and what the package maketables takes.
-    to_dict, to_json, from_dict, from_json
-        Storage; no report is in it.
-
     Examples
     --------
     >>> import ldpstats as ldp, numpy as np

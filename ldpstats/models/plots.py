@@ -73,9 +73,9 @@ def style(name: str) -> Any:
     return in_use[name]
 
 
-def figure_of(ax: Axes) -> Any:
-    """The whole figure, of axes in a part of it too."""
-    return ax.figure.canvas.figure
+def figure_of(part: Any) -> Any:
+    """The whole figure, of axes or a part of it."""
+    return part.figure.canvas.figure
 
 
 # -- text ----------------------------------------------------------------------------------
@@ -757,7 +757,7 @@ def _figure(figure: Any, size: tuple[float, float]) -> Any:
     if not isinstance(figure, FigureBase):
         remedy = "must be a matplotlib Figure, for example plt.figure(layout='constrained')"
         raise InvalidArgument("figure", figure, remedy)
-    whole: Any = figure.canvas.figure
+    whole = figure_of(figure)
     if not isinstance(whole.get_layout_engine(), ConstrainedLayoutEngine):
         whole.set_layout_engine("constrained")  # no other makes room for the legend
     return figure

@@ -425,7 +425,7 @@ class Results(Labelled, Fit):
         if intervals is None and self._has_intervals:
             intervals = self.conf_int(alpha)
         fitted, linear = self.fitted, self.linear
-        columns = {"params": fitted.estimate, "bse": self._se(fitted)}
+        columns: dict[str, Any] = {"params": fitted.estimate, "bse": self._se(fitted)}
         columns |= {"linear": linear.estimate, "linear_se": self._se(linear)}
         for end in ("lower", "upper"):
             columns[end] = np.nan if intervals is None else intervals[end].to_numpy()

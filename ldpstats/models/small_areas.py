@@ -86,23 +86,8 @@ class SmallAreas(Stored):
 
     Attributes
     ----------
-    params, bse : Series, indexed by area
-        Small area estimates, and the roots of their mean square errors.
-    mse : DataFrame
-        The three terms of each mean square error, "g1", "g2" and "g3", and their sum "mse".
-    coefficients : DataFrame
-        Of the regression: "estimate", "se", "lower", "upper", "pvalue".
     areas : AreaFit
         The arrays: direct estimates, their variances, predictions, the variance between areas.
-    benchmarked : Series
-        Estimates that add up, weighted, to the direct estimate of the whole.
-    sizes : Series
-        Reports in each area.
-
-    Methods
-    -------
-    conf_int, summary_frame, summary, plot, to_frame, glance, to_json, from_json
-        Intervals, and all of it as a table, in print, as a figure, as data.
 
     Notes
     -----

@@ -278,8 +278,8 @@ def conditionals(
         if cumulative:
             V, with_total = V.cumsum(axis=0).cumsum(axis=1), with_total.cumsum()
         for j, shared in enumerate(with_total):
-            numbers = map(float, (part[i, j], total[i, 0], V[j, j], of_total, shared))
-            low, high, kind, _ = fieller_within(*numbers, possible=(0.0, 1.0), alpha=alpha)
+            both, own = (float(part[i, j]), float(total[i, 0])), (float(V[j, j]), float(of_total))
+            low, high, kind, _ = fieller_within(*both, *own, float(shared), (0.0, 1.0), alpha)
             if kind != "complement":
                 lower[i, j], upper[i, j] = low, high
             unbounded[i, j] = kind != "bounded"

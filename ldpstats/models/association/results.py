@@ -382,10 +382,6 @@ class AssociationResults(TableResults):
 
     Attributes
     ----------
-    table : DataFrame, or Series with a MultiIndex for three or more variables
-        Estimated frequencies of the cells; the first variable in rows, no margins.
-    linear_table : the same
-        The unconstrained estimate, unbiased to first order; it may leave [0, 1].
     names : tuple of str
         Names of the variables.
     labels : tuple of Index
@@ -423,20 +419,6 @@ class AssociationResults(TableResults):
     evidence : Evidence or None
         Tallies of the reports, where at most 16,384 combinations are possible: the other tests rest
         on them. No more of the reports is kept; `to_dict` has them where all categories are known.
-
-    Methods
-    -------
-    conf_int, cov_params, summary_frame, summary, plot
-        Intervals, covariances, and all of it as a table, in print or as a figure.
-    to_frame, glance, to_maketables
-        Tables of data: a row for each estimate, one row in all, and for the package maketables.
-    margins, collapse, conditional, odds_ratio, risk_difference, risk_ratio, cramers_v
-        Margins, tables of some of the variables, conditional frequencies and effects, with their
-        intervals.
-    test_independence, test_conditional_independence, test_homogeneity, test_trend
-        Tests of the whole table; `detected`, `t_test` and `wald_test` are about cells.
-    to_dict, to_json, from_dict, from_json
-        Storage; no report is in it.
 
     Examples
     --------

@@ -8,7 +8,7 @@ results hold.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -369,12 +369,20 @@ def effective_counts(problems: Sequence[OneStep], p: Array) -> Array:
     """
     laws = [(problem.nobs, *problem.law().law(p)[:2]) for problem in problems]
     cumulants = [(n, se**2, np.abs(skewness) * se**3) for n, se, skewness in laws]
+    return fewest(cumulants, lambda v, third: np.where(third > 0.0, v**3 / third**2, np.inf))
+
+
+def fewest(laws: Sequence[tuple[Any, ...]], count: Callable[..., Array]) -> Array:
+    """The least `count`, at most that of reports, of all pairs of laws, or of one.
+
+    Laws are reports and cumulants of independent estimates.
+    """
     counts = []
-    for pair in combinations(cumulants, 2) if len(laws) > 1 else [tuple(cumulants)]:
-        nobs, variance, third = (sum(parts) for parts in zip(*pair, strict=True))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            count = np.where(third > 0.0, variance**3 / third**2, np.inf)
-        counts.append(np.minimum(count, nobs))
+    for pair in combinations(laws, 2) if len(laws) > 1 else [tuple(laws)]:
+        nobs, *cumulants = (sum(parts) for parts in zip(*pair, strict=True))
+        if nobs:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                counts.append(np.minimum(count(*cumulants), nobs))
     return np.asarray(np.min(counts, axis=0))
 
 

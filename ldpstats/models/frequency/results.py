@@ -90,12 +90,6 @@ class FrequencyResults(Results, Laws):
 
     Attributes
     ----------
-    params : Series, shape (k,)
-        Estimated frequencies by category.
-    bse : Series, shape (k,)
-        Standard errors of `params`.
-    linear_params : Series, shape (k,)
-        The unconstrained, unbiased estimate; it may leave [0, 1].
     linear_method : {"inversion", "one step"}
         How it was computed: by linear equations of the counts; or, for bits whose patterns are
         known, by one Newton step of their likelihood, which has the variance of the maximum.
@@ -110,12 +104,6 @@ class FrequencyResults(Results, Laws):
         ``2 d - 2 llf`` and ``log(nobs) d - 2 llf`` with d = `df_model`, for comparisons of fits to
         the same reports; nan where `params` do not maximise the likelihood, or under constraints.
         On the boundary fewer than d frequencies vary freely, so that they are too large there.
-    df_model, df_resid : int
-        Frequencies that vary freely (one fewer than there are where they sum to one), and `nobs`
-        less that.
-    tvalues : Series, shape (k,)
-        `linear_params` over their standard errors. p-values rest on more, see `pvalues`.
-    converged : bool
     message : str
         How the estimator ended.
     goodness_of_fit : TestResult or None
@@ -130,19 +118,6 @@ class FrequencyResults(Results, Laws):
         Condition number of the channel.
     caution : str
         Why tests of an incomplete list may not keep their level; empty where they do.
-
-    Methods
-    -------
-    conf_int, cov_params, summary_frame, summary, plot
-        Intervals, covariances, and all of it as a table, in print or as a figure.
-    to_frame, glance, to_maketables
-        Tables of data: a row for each estimate, one row in all, and for the package maketables.
-    detected, presence_pvalues, t_test, wald_test, difference, ratio
-        Which frequencies are above zero; tests and intervals of contrasts.
-    mean, cumulative, quantile
-        Of ordered answers, with intervals.
-    to_dict, to_json, from_dict, from_json
-        Storage; no report is in it.
 
     Examples
     --------

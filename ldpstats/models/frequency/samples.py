@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import astuple, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -139,9 +140,8 @@ def homogeneity(models: Sequence[FrequencyModel], method: str) -> TestResult:
     if labels and method != "wald":
         return _pearson(sources, null)
     if method == "default" and pooled._one_step is not None:
-        every = [[source.mechanism for source in side.sources] for side in models]
-        first = every[0]
-        if all(len(one) == len(first) and all(q in one for q in first) for one in every):
+        first, *others = [[source.mechanism for source in side.sources] for side in models]
+        if all(len(one) == len(first) and all(q in one for q in first) for one in others):
             return _score(models, pooled._one_step, null)
     p = plug_in(pooled.moments()) if pooled._reference is None else pooled._reference
     return _wald(models, p, alike, null)
@@ -396,10 +396,6 @@ def two_sample_test(
     models = compared({"first": first, "second": second}, candidates)
     test = homogeneity(models, method)
     fits: tuple[FrequencyResults, ...] = ()
-    try:
+    with suppress(NotAvailable, NotIdentified):
         fits = tuple(model.fit_quietly() for model in models)
-    except (NotAvailable, NotIdentified):
-        pass
-    return TwoSampleResult(
-        test.null, test.statistic, test.df, test.pvalue, test.method, test.note, fits
-    )
+    return TwoSampleResult(*astuple(test), fits)

@@ -64,41 +64,16 @@ class WeightedResults(ByGroup, DesignResults):
 
     Attributes
     ----------
-    params, bse : Series, indexed by category, or by domain and category
-        Estimated frequencies and their standard errors; these are nan in a domain in one unit.
     categories : Index
         Labels of the k categories.
     nobs, n_missing : int
         Respondents with a report, and without.
-    df : Series
-        Degrees of freedom of each estimate.
     sample : SampleFacts
         The design in words, its numbers of strata and units, the sum of the weights.
     mechanism : Mechanism
         What made the reports.
     equal : RaoScott or None
         What `test_equal` rests on; `untested` says why, where there is none.
-
-    Methods
-    -------
-    conf_int, cov_params, t_test, wald_test
-        Score intervals, covariances between categories and between domains, tests.
-    totals, mean, ratio, differences
-        Numbers of persons, means of scores, ratios of categories, differences between domains.
-    turnover, transitions
-        Of paths of waves (`Survey.paths`): who changed the answer, and to which.
-    cumulative, quantile
-        Of ordered answers.
-    small_areas
-        Estimates of small domains that are helped by the others, and by covariates.
-    unexplained
-        Share of the answers that are not among the candidates, of an open alphabet.
-    deff
-        Design effects in two factors, and the effective sample size.
-    test_distribution, test_equal
-        Rao-Scott tests of fit and of homogeneity.
-    summary_frame, summary, plot, to_frame, glance, to_json, from_json
-        All of it as a table, in print, as a figure, as data.
 
     Notes
     -----

@@ -64,10 +64,6 @@ class WeightedTable(TableResults, DesignResults):
 
     Attributes
     ----------
-    table : DataFrame, or Series with a MultiIndex for three or more variables
-        The estimated shares; the first variable in rows, no margins.
-    params, bse : Series, indexed by cell
-        The same in a row for each cell, and their standard errors; nan if all are in one unit.
     names : tuple of str
         Names of the variables.
     labels : tuple of Index
@@ -82,28 +78,8 @@ class WeightedTable(TableResults, DesignResults):
         Names of the variables over candidates, which are taken for all answers.
     epsilon : float
         Privacy of all reports of one respondent together, in nats; infinite if none is protected.
-    df : Series
-        Degrees of freedom: units less strata that hold respondents with all answers.
     sample : SampleFacts
         The design in words, its numbers of strata and units, the sum of the weights.
-
-    Methods
-    -------
-    conf_int, cov_params, t_test, wald_test
-        Score intervals, covariances between cells, tests of linear hypotheses.
-    totals, margins, conditional, differences, ratio
-        Numbers of persons, distributions of one variable, in all or given the other, and their
-        differences and ratios, with intervals.
-    odds_ratio, risk_difference, risk_ratio, cramers_v, departures
-        Sizes of the association of two variables.
-    collapse
-        The table of some of three or more variables.
-    test_independence, test_conditional_independence, test_homogeneity
-        Rao-Scott and Wald tests.
-    deff
-        Design effects in two factors, and the effective sample size.
-    summary_frame, summary, plot, to_frame, glance, to_json, from_json
-        All of it as a table, in print, as a figure, as data.
 
     Examples
     --------
