@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 # -- Summaries ------------------------------------------------------------------------------------
 
 LONGEST_LABEL = 40
+ESTIMATES = ["estimate", "se", "lower", "upper"]  # columns of tables of estimates
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,6 @@ from ldpstats.inference.tests import binomial_deficit, binomial_excess, z_test
 from ldpstats.labels import align
 from ldpstats.likelihood.covariance import Covariance, Uncertain
 from ldpstats.mechanisms import PUM
-from ldpstats.models.frequency import results as contrasts
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.frequency.tests import warn_of_doubts
@@ -643,7 +642,7 @@ class PersonalizedResults(Results):
         given, r = self._intermediate_contrasts(row[None]), self.intermediate
         if given is None or isinstance(r, WeightedResults):
             return None
-        return contrasts.contrast_law(r, given[0], r.answers)
+        return r._contrast_law(given[0])
 
     def _contrast_df(self, R: Array) -> Array | None:
         if self._df == 0.0:
@@ -657,7 +656,7 @@ class PersonalizedResults(Results):
         given, r = self._intermediate_contrasts(R), self.intermediate
         if given is None or isinstance(r, WeightedResults):
             return None
-        return contrasts.null_law(r, given, gap, r.answers)
+        return r._null_law(given, gap)
 
     @property
     def pvalues(self) -> pd.Series[float]:

@@ -125,11 +125,6 @@ def in_lines(text: str, within: Any, size: float, most: int = LONGEST_LINE) -> s
     return "\n".join(lines).replace("\xa0", " ")
 
 
-def luma(faces: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """How light colours (..., 4) are, from 0 to 1."""
-    return np.asarray(np.asarray(faces)[..., :3] @ np.array([0.299, 0.587, 0.114]))
-
-
 # -- axes ----------------------------------------------------------------------------------
 
 
@@ -288,14 +283,37 @@ def plot_cells(
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     faces, said = mesh.to_rgba(values), [names[0]]
+    light = faces[..., :3] @ np.array([0.299, 0.587, 0.114])  # their luma
     if hatched is not None and hatched.any():
-        _hatch_cells(ax, hatched, faces)
+        # so lightly that text can be read: lighter than the colour where text is black, if there is
+        # room
+        lighter = np.where(light > _LIGHT, light < _LIGHTEST, light < _DARKEST)
+        greys = np.round(light + np.where(lighter, _APART, -_APART), 1)
+        for grey in np.unique(greys[hatched]):
+            these = np.argwhere(hatched & (greys == grey))
+            hatch(ax, [(j, i, 1.0, 1.0) for i, j in these], f"{grey:.1f}")
         said.append(note)
     ax.set_xlabel("\n".join(filter(None, said)))
     ax.set_ylabel(names[1])
     set_title(ax, title)
     settle(ax, colour_bar(ax, mesh, bar, form), np.ones(k2), own)
-    _write_cells(ax, texts, faces, np.ones(values.shape, bool) if certain is None else certain)
+    # as much in every cell as fits into all
+    room = 0.94 * ax.bbox.width / k2, 0.9 * ax.bbox.height / k1
+    for some, part in product(texts, _SIZES):
+        size = part * style("font.size")
+        trial = ax.text(0.5, 0.5, max(some, key=len), fontsize=size)
+        extent = trial.get_window_extent()
+        trial.remove()
+        if extent.width <= room[0] and extent.height <= room[1]:
+            break
+    else:
+        return ax
+    dark = "black" if certain is None else np.where(certain, "black", "0.35")
+    colours = np.where(light > _LIGHT, dark, "white")  # whichever is easier to read
+    for (i, j), text in zip(np.ndindex(k1, k2), some, strict=True):
+        how: dict[str, Any] = {"fontsize": size, "color": colours[i, j]}
+        if text:
+            ax.text(j + 0.5, i + 0.5, text, ha="center", va="center", **how)
     return ax
 
 
@@ -308,40 +326,6 @@ def variable_name(index: pd.Index[Any], default: str) -> str:
     """The name of the variable whose categories these are."""
     name = default if index.name is None else index.name
     return plain(one_line(name, _LONGEST_CELL))
-
-
-def _write_cells(ax: Axes, candidates: Sequence[list[str]], faces: Array, certain: Array) -> None:
-    """Write as much into every cell, (k1, k2), as fits into all; `candidates` from long to short.
-
-    `faces` are the colours of the cells, (k1, k2, 4). An empty text leaves its cell empty.
-    """
-    k1, k2 = certain.shape
-    room = 0.94 * ax.bbox.width / k2, 0.9 * ax.bbox.height / k1
-    for texts, part in product(candidates, _SIZES):
-        size = part * style("font.size")
-        trial = ax.text(0.5, 0.5, max(texts, key=len), fontsize=size)
-        extent = trial.get_window_extent()
-        trial.remove()
-        if extent.width <= room[0] and extent.height <= room[1]:
-            break
-    else:
-        return
-    dark = np.where(certain, "black", "0.35")
-    colours = np.where(luma(faces) > _LIGHT, dark, "white")  # whichever is easier to read
-    for (i, j), text in zip(np.ndindex(k1, k2), texts, strict=True):
-        how: dict[str, Any] = {"fontsize": size, "color": colours[i, j]}
-        if text:
-            ax.text(j + 0.5, i + 0.5, text, ha="center", va="center", **how)
-
-
-def _hatch_cells(ax: Axes, cells: npt.NDArray[np.bool_], faces: Array) -> None:
-    """Hatch some cells, (k1, k2), so lightly that text can be read over it."""
-    light = luma(faces)  # lighter than the colour where text is black, if the colour leaves room
-    lighter = np.where(light > _LIGHT, light < _LIGHTEST, light < _DARKEST)
-    greys = np.round(light + np.where(lighter, _APART, -_APART), 1)
-    for grey in np.unique(greys[cells]):
-        these = np.argwhere(cells & (greys == grey))
-        hatch(ax, [(j, i, 1.0, 1.0) for i, j in these], f"{grey:.1f}")
 
 
 def hatch(ax: Axes, places: Any, colour: Any) -> None:
@@ -700,6 +684,9 @@ def plot_groups(
     `frames` as for `plot_by_group`, of which at most `most_groups` are drawn. Categories are sorted
     by their mean over all groups. `draw` draws the rows of a panel.
     """
+    from matplotlib.figure import FigureBase
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
     frames, words = dict(frames), title_text(title, default)
     most, most_groups = positive_integer("most", most), positive_integer("most_groups", most_groups)
     params = pd.DataFrame({place: f["params"] for place, f in enumerate(frames.values())})
@@ -713,7 +700,14 @@ def plot_groups(
         _PANEL * columns + 0.4 + _PANEL_CHARACTER * max(map(len, labels)),
         0.7 + rows * (rows_height(len(shown) + (n_more > 0)) - 0.8),
     )
-    grid = _figure(figure, size).subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    if figure is None:
+        whole = new_figure(*size)
+    elif not isinstance(whole := figure, FigureBase):
+        remedy = "must be a matplotlib Figure, for example plt.figure(layout='constrained')"
+        raise InvalidArgument("figure", figure, remedy)
+    elif not isinstance(figure_of(whole).get_layout_engine(), ConstrainedLayoutEngine):
+        figure_of(whole).set_layout_engine("constrained")  # no other makes room for the legend
+    grid = whole.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     panels = grid.ravel()
     names = axis_labels(_group_names(frames)[:n], _LONGEST_GROUP)
     if sizes:
@@ -738,29 +732,12 @@ def plot_groups(
             ax.set_xlabel("frequency")
         some, texts = ax.get_legend_handles_labels()
         handles |= dict(zip(texts, some, strict=True))
-    whole = drawn[0].figure
     if words:
         set_figure_title(whole, words)
     rest = f"and {len(frames) - n:,} more groups" if len(frames) > n else None
     how: dict[str, Any] = {"loc": "outside lower center", "ncols": 3, "frameon": False}
     whole.legend(handles.values(), handles, title=rest, handlelength=1.2, **how)
     return drawn
-
-
-def _figure(figure: Any, size: tuple[float, float]) -> Any:
-    """The figure, or part of one, to draw in: the one given, or a new one of this size."""
-    from matplotlib.figure import FigureBase
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    if figure is None:
-        return new_figure(*size)
-    if not isinstance(figure, FigureBase):
-        remedy = "must be a matplotlib Figure, for example plt.figure(layout='constrained')"
-        raise InvalidArgument("figure", figure, remedy)
-    whole = figure_of(figure)
-    if not isinstance(whole.get_layout_engine(), ConstrainedLayoutEngine):
-        whole.set_layout_engine("constrained")  # no other makes room for the legend
-    return figure
 
 
 # -- Latent classes and items ----------------------------------------------------------------------

@@ -26,6 +26,7 @@ from ldpstats.inference.tests import pvalue_text, z_test
 from ldpstats.labels import position, preview
 from ldpstats.likelihood.covariance import Covariance, Uncertain
 from ldpstats.models.layout import (
+    ESTIMATES,
     LONGEST_LABEL,
     PARTLY_PROTECTED,
     Frame,
@@ -221,10 +222,9 @@ class SmallAreas(Stored):
         """Coefficients of the regression: "estimate", "se", "lower", "upper", "pvalue"."""
         beta = self.areas.coefficients
         se = beta.bse()
-        low, high = wald(beta.estimate, se, 0.05).T
-        columns = {"estimate": beta.estimate, "se": se, "lower": low, "upper": high}
-        frame = pd.DataFrame(columns, index=pd.Index(self.terms, name="term"))
-        return frame.assign(pvalue=z_test(beta.estimate, se)[1])
+        columns = [beta.estimate, se, wald(beta.estimate, se, 0.05), z_test(beta.estimate, se)[1]]
+        index = pd.Index(self.terms, name="term")
+        return pd.DataFrame(np.column_stack(columns), index, [*ESTIMATES, "pvalue"])
 
     @property
     def total(self) -> float:

@@ -421,7 +421,8 @@ def unconstrained(evidence: Evidence, by_name: bool) -> JointMoments:
     """The moments that intervals and effects rest on (see the head), or linear ones `by_name`."""
     bits = any(m.n_bits for group in evidence.groups for m in group.counts.mechanisms)
     apt = bits and not by_name and evidence.is_exact and not _small_strata(evidence)
-    if apt and all(map(attrgetter("are_listed"), evidence.groups)):
+    channels = chain.from_iterable(group.channels for group in evidence.groups if apt)
+    if apt and all(Q is not None for Q in channels):
         with suppress(NotIdentified):
             if evidence.dual_moments.inverses:
                 return evidence.dual_moments
@@ -842,6 +843,8 @@ def _mutual_test(
     advance: Callable[[float], None],
 ) -> TestResult:
     """The test of three or more variables, by permutation where that is asked for and needed."""
+    from scipy.special import gammaln
+
     if len(evidence.scores) > 1:
         raise NotAvailable(
             "mutual independence of three or more variables is tested in one group without shared "
@@ -849,7 +852,19 @@ def _mutual_test(
         )
     (scores,), N = evidence.scores, evidence.nobs
     group = scores.group
-    factors = [_white(scores, v, name) for v, name in enumerate(evidence.names)]
+    factors, codes = [], []
+    for v, name in enumerate(evidence.names):
+        # a one and the whitened scores of each of the distinct reports
+        centred, n = scores.centred(v, slice(None)), group.variables[v].n
+        mean = n @ centred / n.sum()
+        square = (centred.T * n) @ centred / n.sum()
+        W = whiten(square - np.outer(mean, mean), np.diagonal(square))
+        if not len(W):
+            raise unvarying(name)
+        white, index = np.insert((centred - mean) @ W.T, 0, 1.0, axis=1), group.index[v]
+        factors.append(Factor(white, np.arange(len(white)) if index is None else index))
+        if scores.repeats:
+            codes.append(scores.distinct(v)[0])
     ranks = [factor.W.shape[1] - 1 for factor in factors]
     varying = np.indices([r + 1 for r in ranks]).astype(bool).sum(axis=0).reshape(-1) >= 2
 
@@ -867,7 +882,15 @@ def _mutual_test(
             rows = blocks_of(factor.W[:, 1:], counts.n)
             white.append(Spread.of(rows, np.zeros(rank), np.eye(rank)))
         law = Cumulants.of_moments(*(np.array(moments(white)) / N ** np.arange(1.0, 4.0)).tolist())
-        p = max(law.pvalue(observed), _probability_of_cells(scores))
+        p = law.pvalue(observed)
+        if codes:
+            # that of the combinations of reports that were seen, given how often each report was;
+            # next to nothing where reports hardly ever repeat and are many
+            n = group.counts.n
+            cells = np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1].reshape(-1)
+            total = -gammaln(np.bincount(cells, n) + 1.0).sum()
+            total += sum(gammaln(np.bincount(code, n) + 1.0).sum() for code in codes)
+            p = max(p, float(np.exp(total - (len(codes) - 1) * gammaln(N + 1.0))))
         how = f"{method}, {_BY_MOMENTS}"
         return TestResult(null, observed, float(df), p, how, _doubt(smallest))
     each = np.repeat(np.arange(len(group.counts.n)), group.counts.n)
@@ -880,34 +903,6 @@ def _mutual_test(
         draws[i] = statistic(JointRows(drawn), np.ones(N))
         advance((i + 1) / B)
     return _by_permutations(null, observed, df, draws, method)
-
-
-def _probability_of_cells(scores: Scores) -> float:
-    """Probability of the combinations of reports that were seen, given how often each report was.
-
-    Zero where reports hardly ever repeat and are many: it is then next to nothing.
-    """
-    from scipy.special import gammaln
-
-    if not scores.repeats:
-        return 0.0
-    n, codes = scores.n, [scores.distinct(v)[0] for v in range(len(scores.means))]
-    cells = np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1].reshape(-1)
-    each, total = gammaln(n.sum() + 1.0), -gammaln(np.bincount(cells, n) + 1.0).sum()
-    total += sum(gammaln(np.bincount(code, n) + 1.0).sum() for code in codes)
-    return float(np.exp(total - (len(codes) - 1) * each))
-
-
-def _white(scores: Scores, v: int, name: str) -> Factor:
-    """A one and the whitened scores of variable v, of each of its distinct reports."""
-    centred, n = scores.centred(v, slice(None)), scores.group.variables[v].n
-    mean = n @ centred / n.sum()
-    square = (centred.T * n) @ centred / n.sum()
-    W = whiten(square - np.outer(mean, mean), np.diagonal(square))
-    if not len(W):
-        raise unvarying(name)
-    white, index = np.insert((centred - mean) @ W.T, 0, 1.0, axis=1), scores.group.index[v]
-    return Factor(white, np.arange(len(white)) if index is None else index)
 
 
 # -- p-values by the law of permutations, exactly or nearly ---------------------------------------

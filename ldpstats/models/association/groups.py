@@ -446,11 +446,6 @@ class JointGroup:
         channels: list[Any] = self.channels
         return combinations_of(list(map(np.transpose, channels))), seen
 
-    @property
-    def are_listed(self) -> bool:
-        """Whether all reports of each variable are listed."""
-        return all(Q is not None for Q in self.channels)
-
     def rules_out(self, v: int, p: Array) -> bool:
         """Whether p makes a report of variable v impossible that some category can give."""
         Q = self.channels[v]

@@ -89,6 +89,7 @@ _FEW = 10.0  # reports of a cell or combination below which normal laws are doub
 _FEW_UNDER_NULL = 2.0  # the same for covariances under the hypothesis
 _ROOM = 60  # characters of the labels of a cell together
 _NAMED = 3  # cells that a note names
+_LEVELS = 1e-300, 1.0 - 1e-9  # least and largest level of a test
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +164,9 @@ class TableResults(JointTable, Results):
         self._refuse_more_than_two()
         small = self.sizes == (2, 2)  # no table of larger ones gains by unseen cells
         V = self._spread(alpha) if small else self.linear.known()
-        p, normal = self._independence_pvalue(), self._normal(alpha)
+        test: TestResult | None = self.independence  # type: ignore[attr-defined]  # of both kinds
+        p = None if test is None else self._normal(float(np.clip(test.pvalue, *_LEVELS)))
+        normal = self._normal(alpha)
         effect = replace(effects.cramers_v(self.linear_table, V, normal, p), alpha=alpha)
         return beside(effect, tables.fitted_cramers_v(self._maximum)) if self.is_maximum else effect
 
@@ -212,10 +215,6 @@ class TableResults(JointTable, Results):
     @abstractmethod
     def conditional(self, on: str | None = None, alpha: float = 0.05) -> pd.DataFrame:
         """Conditional distributions of the other variable given the categories of one."""
-
-    @abstractmethod
-    def _independence_pvalue(self) -> float | None:
-        """That of `test_independence()`, at a level of the normal law; None without."""
 
     @property
     def _maximum(self) -> Array:
@@ -328,7 +327,12 @@ class TableResults(JointTable, Results):
         NotAvailable
             For more than two variables, and for a mosaic of negative estimates.
         """
-        from ldpstats.models.association.plots import plot_conditional, plot_heat_map
+        from ldpstats.models.association.plots import (
+            merging,
+            plot_conditional,
+            plot_heat_map,
+            plot_mosaic,
+        )
 
         kind = one_of("kind", kind, ("heatmap", "departures", "mosaic", "conditional"))
         for name, value in (("on", on), ("panels", boolean("panels", panels) or None)):
@@ -344,16 +348,11 @@ class TableResults(JointTable, Results):
             return plot_conditional(frame, alpha, ax, title_text(title, names), panels)
         bounds = self.conf_int(level(alpha))
         words = title_text(title, f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}")
-        if kind == "mosaic":
-            return self._mosaic(bounds, ax, alpha, words)
-        low, high = bounds.to_numpy().T.reshape(2, *self.sizes)
-        z = self.departures() if kind == "departures" else None
-        return plot_heat_map(self.table, low, high, ax, words, z)
-
-    def _mosaic(self, bounds: pd.DataFrame, ax: Axes | None, alpha: float, title: str) -> Axes:
-        """With categories that are too thin to read merged, and the intervals of their sums."""
-        from ldpstats.models.association.plots import merging, plot_mosaic
-
+        if kind != "mosaic":
+            low, high = bounds.to_numpy().T.reshape(2, *self.sizes)
+            z = self.departures() if kind == "departures" else None
+            return plot_heat_map(self.table, low, high, ax, words, z)
+        # categories that are too thin to read are merged, with the intervals of their sums
         if np.any(self.fitted.estimate < 0.0):
             raise NotAvailable(
                 f"a mosaic has no tiles for negative estimates of {self.method!r}: fit 'mle'"
@@ -365,7 +364,7 @@ class TableResults(JointTable, Results):
         low = merged.chosen(bounds["lower"].to_numpy(), normal[:, 0]).reshape(linear.shape)
         _, lower, upper, _ = effects.conditionals(linear, V, 0, size, cumulative=True)
         z, bars = z_values(*effects.departures(linear, V)), (lower[:, :-1], upper[:, :-1])
-        return plot_mosaic(merged.sums(self.fitted.estimate), low, z, bars, ax, title)
+        return plot_mosaic(merged.sums(self.fitted.estimate), low, z, bars, ax, words)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -711,9 +710,6 @@ class AssociationResults(TableResults):
         asked_all = self.answered[0][1] if self.answered else self.nobs
         return tables.allow_for_unseen(self.linear.known(), asked_all, alpha)
 
-    def _independence_pvalue(self) -> float | None:
-        return None if self.independence is None else self.independence.pvalue
-
     # -- tests -------------------------------------------------------------------------------
 
     def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
@@ -944,15 +940,7 @@ class AssociationResults(TableResults):
         return notes
 
     def _notes(self, frame: Frame, details: bool = False) -> list[str]:
-        return [
-            *self._notes_of_cells(frame),
-            *self._notes_of_assumptions(),
-            *resolution_notes(self, what="cells"),
-            *closing_notes(self, self.condition),
-        ]
-
-    def _notes_of_cells(self, frame: pd.DataFrame) -> list[str]:
-        """Which cells rest on few reports, at their own frequencies; which exclude the estimate."""
+        # which cells rest on few reports, at their own frequencies; which exclude the estimate
         notes: list[str] = []
         if self.law is None and self.smallest_expected < _FEW:
             notes.append(
@@ -976,11 +964,7 @@ class AssociationResults(TableResults):
                 f"({_named(outside, '{:.4g}')}): it obeys bounds that the unconstrained one does "
                 "not, and is biased near them."
             )
-        return notes
-
-    def _notes_of_assumptions(self) -> list[str]:
-        """What is assumed of mechanisms, answers that are not listed and strata; independence."""
-        notes, test = [], self.independence
+        # what is assumed of mechanisms, answers that are not listed and strata; independence
         for name, margin in zip(self.names, self.margin_fits, strict=True):
             fine = margin.goodness_of_fit
             if margin.unexplained is None and fine is not None and fine.pvalue < DOUBTFUL:
@@ -994,7 +978,7 @@ class AssociationResults(TableResults):
                 f"{np.sqrt(self.dispersion):.3g} times those from the reports alone, to allow for "
                 "answers that are not among the candidates."
             )
-        if test is None:
+        if (test := self.independence) is None:
             notes.append("Independence of all variables was not tested: test pairs of them.")
         else:
             notes += outcome_notes("Independence", test)
@@ -1021,7 +1005,8 @@ class AssociationResults(TableResults):
                 "NOTE: the estimate is on the boundary (a cell of zero); the intervals do not rest "
                 "on it."
             )
-        return notes
+        notes += resolution_notes(self, what="cells")
+        return notes + closing_notes(self, self.condition)
 
     # -- storage -----------------------------------------------------------------------------
 

@@ -42,7 +42,8 @@ from ldpstats.likelihood.covariance import (
 from ldpstats.likelihood.rows import Likelihood, StackedRows
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.models.frequency.intervals import Laws
-from ldpstats.models.results import ContrastLaw
+from ldpstats.models.layout import ESTIMATES
+from ldpstats.models.results import Results
 
 _TILTS = np.linspace(-60.0, 60.0, 241)  # of the frequencies, in logarithms
 _EDGE = 1e-14  # values of scores in [0, 1] that are as good as its ends
@@ -375,85 +376,6 @@ def _of_counts(linear: Uncertain, exact: ExactForm, maker: Mechanism) -> Answers
     return Answers(p, moments, nobs, reports, complete=False)
 
 
-# -- Laws of contrasts of frequencies under a null hypothesis -------------------------------------
-
-
-def contrast_law(results: Laws, row: Array, known: Answers | None = None) -> ContrastLaw | None:
-    """The law of the contrast `row`, shape (k,); None where it is not known.
-
-    Where the law of each answer is `known`, at the likeliest frequencies of every value.
-    """
-    if known is not None and np.ptp(row) > 0.0:
-        return ContrastLaw(known.law(row).at, float(row.min()), float(row.max()), is_fixed=False)
-    span = float(row.min()), float(row.max())
-    if results.law is not None and results.linear.at is None:
-        reports, covariances = results.law, results.linear.known().times(row)
-        scale = float(row @ covariances)
-
-        def moved_law(value: Array) -> tuple[Array, Array]:
-            gap = float(row @ results.linear.estimate - value[0])
-            moved = reports.moved(covariances * (-gap / scale if scale else 0.0))
-            variance = np.diagonal(moved.covariance(row[None]))
-            cumulant = moved.third_cumulants(row[None])
-            return np.sqrt(variance), cumulant / np.where(variance > 0.0, variance, 1.0) ** 1.5
-
-        return ContrastLaw(moved_law, *span)
-    if results.tally is not None and np.count_nonzero(row) == 1:  # a multiple of one frequency
-        tally, entry = results.tally, int(np.flatnonzero(row)[0])
-        places = np.arange(results.linear.estimate.size)[results.linear.places]
-        place, factor = np.searchsorted(places, entry), row[entry]
-        inside = np.clip(results.linear.estimate[results.linear.places], 0.0, 1.0)
-
-        def tally_law(value: Array) -> tuple[Array, Array]:
-            p = inside.copy()
-            p[place] = value[0] / factor
-            se, skewness, _ = tally.law(p)
-            return abs(factor) * se[[place]], np.sign(factor) * skewness[[place]]
-
-        return ContrastLaw(tally_law, *span)
-    return None
-
-
-def laws_between(
-    results: Laws, first: Array, second: Array, known: Answers | None = None
-) -> Callable[[float], Any] | None:
-    """The laws of ``(1 - v) first - v second`` for all v; None where they are not known."""
-    if known is not None:
-        return known.between(first, second)
-    if results.law is None or results.linear.at is not None:
-        return None
-    return lambda v: contrast_law(results, (1.0 - v) * first - v * second)
-
-
-def null_law(
-    results: Laws, R: Array, gap: Array, known: Answers | None = None
-) -> ReportSums | None:
-    """The law of independent contrasts R, (q, k), under the null that `gap` is noise.
-
-    At the likeliest frequencies of the null, if the law of each answer is `known`; but of labels
-    where a short step along the covariance of the estimate leads there. None where nothing is known
-    but the covariance of the estimate.
-    """
-    V = results.linear.known()
-    weights = np.linalg.lstsq(V.transform(R), gap, rcond=None)[0]
-    change = np.asarray(-V.times(R.T @ weights))  # takes the estimate to the null
-    if results.law is not None:
-        led = np.allclose(R @ change, -gap, rtol=1e-6, atol=1e-12)
-        near = led and all(part.can_move(change) for part in results.law.parts)
-        if known is None or near:
-            moved = results.law.moved(change)
-            parts = [(part.contrasts(R), part.law, part.nobs) for part in moved.parts]
-            return ReportSums(moved.covariance(R), parts)
-    law = None if known is None else known.null_law(R, R @ results.linear.estimate - gap)
-    if law is not None:
-        return law
-    if results.tally is None or not results.tally.everywhere:
-        return None
-    inside = np.clip(results.linear.estimate, 0.0, 1.0)
-    there, here = (results.tally.law(p)[0] for p in (inside + change, inside))
-    return ReportSums(V.transform(R) + (R * (there**2 - here**2)) @ R.T)
-
-
 # -- Differences of the frequencies of two independent groups of respondents ----------------------
 
 
@@ -480,9 +402,8 @@ def difference_rows(pairs: Sequence[tuple[Any, Any]], alpha: float) -> pd.DataFr
     ]
     all_pairs = Difference(first, second, *stacked)
     se = np.hypot(*(np.concatenate([fit.linear.bse() for fit in side]) for side in sides))
-    lower, upper = all_pairs.interval(alpha).T
-    columns = {"estimate": all_pairs.estimate, "se": se, "lower": lower, "upper": upper}
-    return pd.DataFrame(columns | {"pvalue": all_pairs.pvalues()})
+    columns = [all_pairs.estimate, se, all_pairs.interval(alpha), all_pairs.pvalues()]
+    return pd.DataFrame(np.column_stack(columns), columns=[*ESTIMATES, "pvalue"])
 
 
 def cell_law(results: Laws) -> CellLaw:
@@ -539,7 +460,7 @@ class WeightedSum:
         return float(one_sided(np.array([self.estimate - value]), se, skewness, upper)[0])
 
 
-def weighted_sum(results: Laws, scores: Array, shift: float, known: Answers | None) -> WeightedSum:
+def weighted_sum(results: Results, scores: Array, shift: float) -> WeightedSum:
     """The sum of all frequencies is one: scores may be shifted, and the sum moves with them.
 
     Where the estimates need not sum to one they are shifted by what makes the variance smallest;
@@ -553,7 +474,7 @@ def weighted_sum(results: Laws, scores: Array, shift: float, known: Answers | No
     row = scores - c
     estimate = float(row @ results.linear.estimate) + c
     se = float(np.sqrt(max(V.transform(row[None])[0, 0], 0.0)))
-    law = contrast_law(results, row, known) if np.any(row) else None
+    law = results._contrast_law(row) if np.any(row) else None
 
     def at(value: Array) -> tuple[Array, Array]:
         if law is None:
@@ -563,12 +484,12 @@ def weighted_sum(results: Laws, scores: Array, shift: float, known: Answers | No
     return WeightedSum(estimate, se, at, float(scores.min()), float(scores.max()))
 
 
-def mean_score(results: Laws, scores: Array, known: Answers | None) -> WeightedSum:
+def mean_score(results: Results, scores: Array) -> WeightedSum:
     """The mean of the scores of the answers, from that of scores between 0 and 1."""
     least, most = float(scores.min()), float(scores.max())
     width = most - least
     unit = (scores - least) / width
-    one = weighted_sum(results, unit, float(unit.mean()), known)
+    one = weighted_sum(results, unit, float(unit.mean()))
 
     def at(value: Array) -> tuple[Array, Array]:
         se, skewness = one.at((value - least) / width)
@@ -577,11 +498,11 @@ def mean_score(results: Laws, scores: Array, known: Answers | None) -> WeightedS
     return WeightedSum(least + width * one.estimate, width * one.se, at, least, most)
 
 
-def cumulative_sums(results: Laws, known: Answers | None) -> list[WeightedSum]:
+def cumulative_sums(results: Results) -> list[WeightedSum]:
     """The frequency of each category and those before it; that of the last is one."""
     k = results.linear.estimate.size
     tails = [(np.arange(k) <= x).astype(float) for x in range(k - 1)]
-    sums = [weighted_sum(results, tail, 0.0, known) for tail in tails]
+    sums = [weighted_sum(results, tail, 0.0) for tail in tails]
     certain = np.zeros(1)
     return [*sums, WeightedSum(1.0, 0.0, lambda value: (certain, certain), 1.0, 1.0)]
 

@@ -35,16 +35,14 @@ from ldpstats.likelihood.covariance import (
 from ldpstats.models.frequency.answers import (
     Answers,
     WeightedSum,
-    contrast_law,
     cumulative_sums,
     known_answers,
-    laws_between,
     mean_score,
-    null_law,
     quantile_bounds,
 )
 from ldpstats.models.frequency.intervals import METHODS, Laws
 from ldpstats.models.layout import (
+    ESTIMATES,
     LONGEST_LABEL,
     Frame,
     Heading,
@@ -56,17 +54,6 @@ from ldpstats.models.layout import (
     resolution_notes,
 )
 from ldpstats.models.results import ContrastLaw, Results, warn_of_method
-
-__all__ = [
-    "NOT_ORDERED",
-    "FrequencyResults",
-    "check_order",
-    "checked_scores",
-    "contrast_law",
-    "interval_kind",
-    "null_law",
-    "quantile_table",
-]
 
 _REFITS = {"model", "progress"}
 _OPTIONS = {"profile": _REFITS, "bootstrap": _REFITS | {"rng", "n_boot", "estimator"}}
@@ -347,10 +334,58 @@ class FrequencyResults(Results, Laws):
         return known_answers(self, self.mechanisms)
 
     def _contrast_law(self, row: Array) -> ContrastLaw | None:
-        return contrast_law(self, row, self.answers)
+        """By the laws of answers at the likeliest frequencies of every value, else of reports."""
+        span, linear = (float(row.min()), float(row.max())), self.linear
+        if self.answers is not None and np.ptp(row) > 0.0:
+            return ContrastLaw(self.answers.law(row).at, *span, is_fixed=False)
+        if self.law is not None and linear.at is None:
+            reports, covariances = self.law, linear.known().times(row)
+            scale = float(row @ covariances)
+
+            def moved_law(value: Array) -> tuple[Array, Array]:
+                gap = float(row @ linear.estimate - value[0])
+                moved = reports.moved(covariances * (-gap / scale if scale else 0.0))
+                variance = np.diagonal(moved.covariance(row[None]))
+                cumulant = moved.third_cumulants(row[None])
+                return np.sqrt(variance), cumulant / np.where(variance > 0.0, variance, 1.0) ** 1.5
+
+            return ContrastLaw(moved_law, *span)
+        if self.tally is None or np.count_nonzero(row) != 1:
+            return None
+        # a multiple of one frequency
+        tally, entry, places = self.tally, np.flatnonzero(row)[0], np.arange(self.k)[linear.places]
+        place, factor = np.searchsorted(places, entry), row[entry]
+        inside = np.clip(linear.estimate[places], 0.0, 1.0)
+
+        def tally_law(value: Array) -> tuple[Array, Array]:
+            p = inside.copy()
+            p[place] = value[0] / factor
+            se, skewness, _ = tally.law(p)
+            return abs(factor) * se[[place]], np.sign(factor) * skewness[[place]]
+
+        return ContrastLaw(tally_law, *span)
 
     def _null_law(self, R: Array, gap: Array) -> ReportSums | None:
-        return null_law(self, R, gap, self.answers)
+        """At the likeliest frequencies of the null, if the law of each answer is known.
+
+        But of labels where a short step along the covariance of the estimate leads there.
+        """
+        V, estimate = self.linear.known(), self.linear.estimate
+        weights = np.linalg.lstsq(V.transform(R), gap, rcond=None)[0]
+        change = np.asarray(-V.times(R.T @ weights))  # takes the estimate to the null
+        if self.law is not None:
+            led = np.allclose(R @ change, -gap, rtol=1e-6, atol=1e-12)
+            near = led and all(part.can_move(change) for part in self.law.parts)
+            if self.answers is None or near:
+                moved = self.law.moved(change)
+                parts = [(part.contrasts(R), part.law, part.nobs) for part in moved.parts]
+                return ReportSums(moved.covariance(R), parts)
+        law = None if self.answers is None else self.answers.null_law(R, R @ estimate - gap)
+        if law is not None or self.tally is None or not self.tally.everywhere:
+            return law
+        inside = np.clip(estimate, 0.0, 1.0)
+        there, here = (self.tally.law(p)[0] for p in (inside + change, inside))
+        return ReportSums(V.transform(R) + (R * (there**2 - here**2)) @ R.T)
 
     def _testing_covariance(self, estimated: Covariance) -> Covariance:
         least = 0.5 / self.nobs**2  # that nobody was seen is not certain: half a report was
@@ -395,10 +430,10 @@ class FrequencyResults(Results, Laws):
         except InvalidArgument:  # which names another argument
             remedy = f"and {first!r} were never reported, of which conf_int() tells more"
             raise InvalidArgument("second", second, remedy) from None
-        lower, upper = test.conf_int(alpha)[0]
-        values = [test.effect[0], test.sd.ravel()[0], lower, upper, float(np.ravel(test.pvalue)[0])]
-        index = ["estimate", "se", "lower", "upper", "pvalue"]
-        return pd.Series(values, index=index, name=f"{first} - {second}")
+        values = np.r_[
+            test.effect, np.ravel(test.sd), test.conf_int(alpha)[0], np.ravel(test.pvalue)
+        ]
+        return pd.Series(values, index=[*ESTIMATES, "pvalue"], name=f"{first} - {second}")
 
     def ratio(self, first: Any, second: Any, alpha: float = 0.05) -> FiellerInterval:
         """Score interval of the ratio of two frequencies; it may be unbounded, and says so.
@@ -435,10 +470,10 @@ class FrequencyResults(Results, Laws):
         # the ratio is r where (1 - v) sum first - v sum second is zero, with v = r / (1 + r)
         R = np.zeros((2, self.linear.estimate.size))
         R[0, above] = R[1, below] = 1.0
-        law = laws_between(self, R[0], R[1], self.answers)
         rows, estimate, V = self.linear.restricted(R)
         num, den = (float(x) for x in rows @ estimate)
-        if law is None:
+        between = None if self.answers is None else self.answers.between(*R)
+        if between is None and (self.law is None or self.linear.at is not None):
             spread = V.transform(rows)
             return fieller(num, den, spread[0, 0], spread[1, 1], spread[0, 1], alpha)
         # what is in both sums alone, in the first alone or in the second alone: ratios 1, inf and 0
@@ -448,7 +483,12 @@ class FrequencyResults(Results, Laws):
             centre = min(max(max(num, 0.0) / (max(num, 0.0) + max(den, 0.0)), low), high)
 
             def tail(v: float, upper: bool) -> float:
-                se, skewness = law(v).at(np.zeros(1))
+                law: Any = (
+                    self._contrast_law((1.0 - v) * R[0] - v * R[1])
+                    if between is None
+                    else (between(v))
+                )
+                se, skewness = law.at(np.zeros(1))
                 gap = np.array([(1.0 - v) * num - v * den])
                 return float(one_sided(gap, se, skewness, upper)[0])
 
@@ -495,10 +535,9 @@ class FrequencyResults(Results, Laws):
         alpha = level(alpha)
         self._refuse_open()
         values = checked_scores(scores, self.categories)
-        mean = mean_score(self, values, self.answers)
+        mean = mean_score(self, values)
         name = f"mean of {self.name}" if self.name else "mean"
-        entries = [mean.estimate, mean.se, *mean.interval(alpha)]
-        return pd.Series(entries, index=["estimate", "se", "lower", "upper"], name=name)
+        return pd.Series([mean.estimate, mean.se, *mean.interval(alpha)], ESTIMATES, name=name)
 
     def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
         """Cumulative frequencies in the order of the categories, with score intervals.
@@ -535,8 +574,7 @@ class FrequencyResults(Results, Laws):
         """
         alpha = level(alpha)
         rows = [[one.estimate, one.se, *one.interval(alpha)] for one in self._cumulative_sums()]
-        columns = ["estimate", "se", "lower", "upper"]
-        return pd.DataFrame(rows, index=self.categories, columns=columns)
+        return pd.DataFrame(rows, self.categories, ESTIMATES)
 
     def quantile(self, q: Any, alpha: float = 0.05) -> pd.Series[Any] | pd.DataFrame:
         """Quantiles of ordered answers: the first category whose cumulative frequency reaches q.
@@ -585,7 +623,7 @@ class FrequencyResults(Results, Laws):
         """The sums of frequencies up to each category; refused of numbers that do not ascend."""
         self._refuse_open()
         check_order(self.categories)
-        return cumulative_sums(self, self.answers)
+        return cumulative_sums(self)
 
     def _refuse_open(self) -> None:
         """Refuse lists of candidates, whose frequencies need not sum to one."""
@@ -614,11 +652,10 @@ class FrequencyResults(Results, Laws):
     def _heading(self) -> Heading:
         name, left, right = super()._heading()
         if (rest := self.unexplained) is not None:
-            (error,) = figures([rest.bse], 4)
-            at = self.linear.at
+            (error,), at = figures([rest.bse], 4), self.linear.at
             looked = self.k if at is None else f"{self.k}, {at.size} selected"
-            left[-1:] = [("Candidates:", looked)]
-            left.append(("Not among them:", f"{rest.estimate:.4f} (std err {error})"))
+            share = f"{rest.estimate:.4f} (std err {error})"
+            left[-1:] = [("Candidates:", looked), ("Not among them:", share)]
         return name, left, right
 
     def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
@@ -628,8 +665,7 @@ class FrequencyResults(Results, Laws):
                 "'lasso', or fewer candidates."
             ]
         is_cut = bool((uncut["lower"] < 0.0).any() or (uncut["upper"] > 1.0).any())
-        kind = interval_kind(self)
-        notes = [interval_note(alpha, kind, uncut if is_cut else None, source)]
+        notes = [interval_note(alpha, interval_kind(self), uncut if is_cut else None, source)]
         if source and self.linear_method == "one step":
             notes.append("Unconstrained estimate: one Newton step of the likelihood.")
         for beyond, where, end in (
@@ -637,11 +673,11 @@ class FrequencyResults(Results, Laws):
             (uncut["lower"] >= 1.0, "above 1", "lower"),
         ):
             if beyond.any():
-                one = int(beyond.sum()) == 1
+                s = "s" * (beyond.sum() > 1)
                 notes.append(
-                    f"NOTE: before the cut the {'interval' if one else 'intervals'} of "
+                    f"NOTE: before the cut the interval{s} of "
                     f"{_first_labels(frame.index[beyond])} lay wholly {where}; the {end} "
-                    f"{'limit' if one else 'limits'} shown instead: where the estimate would be "
+                    f"limit{s} shown instead: where the estimate would be "
                     f"{alpha / 2:g} times as likely as at {where[-1]} (see conf_int)."
                 )
         missed = (frame["params"] < frame["lower"]) | (frame["params"] > frame["upper"])

@@ -43,6 +43,7 @@ from ldpstats.inference.designs.tests import (
 from ldpstats.inference.intervals import edge_normal, edge_range
 from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.models.layout import (
+    ESTIMATES,
     Body,
     Fit,
     Frame,
@@ -181,7 +182,7 @@ class DesignResults(Results):
     def _sample_pairs(self) -> tuple[list[Pair], list[Pair]]:
         """How the sample was drawn, and what is estimated from it: left and right of a header."""
         facts = self.sample
-        left = [("Design:", facts.design), ("Variance:", facts.variance)]
+        left: list[Pair] = [("Design:", facts.design), ("Variance:", facts.variance)]
         if facts.n_units:
             strata = "strata" if facts.n_strata > 1 else "stratum"
             left.append(("Units:", f"{facts.n_units} in {facts.n_strata} {strata}"))
@@ -196,19 +197,19 @@ class DesignResults(Results):
 
     def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         df = self.df.to_numpy()
-        law = f"{self.intervals}, t quantiles with "
-        law += f"{_range(*np.maximum([df.min(), df.max()], 1.0))} df"
+        law = f"{self.intervals}, t quantiles with {_range(np.maximum(df, 1.0))} df"
         law += " of each domain" * bool(self.domains.by)
-        notes = [interval_note(alpha, law, frame, source)]
-        notes.append(
+        notes = [
+            interval_note(alpha, law, frame, source),
             "deff design: variance without noise over that of a simple random sample; deff "
-            "privacy: variance over that without noise."
-        )
+            "privacy: variance over that without noise.",
+        ]
         inner = (frame["lower"] > 0.0) & (frame["upper"] < 1.0)  # of others it is mostly chance
         known = frame["effective_n"][inner].dropna()
         if len(known):
-            size = _range(known.min(), known.max())
-            notes.append(f"Effective sample size: {size} true answers of a simple random sample.")
+            notes.append(
+                f"Effective sample size: {_range(known)} true answers of a simple random sample."
+            )
         # a variance on so many degrees of freedom has a relative standard error of sqrt(2 / df)
         spread = frame["deff_privacy"] * np.sqrt(2.0 / np.maximum(frame["df"], 1.0))
         doubtful = int(((frame["deff_privacy"] > 2.0) & (spread > 0.5)).sum())
@@ -334,8 +335,7 @@ class DesignResults(Results):
             own = np.repeat(alone, T.size // alone.size)
             se[np.flatnonzero(rows)[defined.jacobian(T)[:, own].any(axis=1)]] = np.nan
         bounds = t_bounds(value, se, critical(np.broadcast_to(df, value.shape), alpha))
-        columns = {"estimate": value, "se": se, "lower": bounds[:, 0], "upper": bounds[:, 1]}
-        return pd.DataFrame(columns, index=index)
+        return pd.DataFrame(np.column_stack([value, se, bounds]), index, ESTIMATES)
 
     def totals(self, alpha: float = 0.05) -> pd.DataFrame:
         """Estimated numbers of persons (Horvitz-Thompson), with t intervals.
@@ -363,7 +363,8 @@ class DesignResults(Results):
         persons = (shares.B @ self.totals_law.estimate)[:, None]
         unseen = (table["se"] == 0.0).to_numpy()[:, None]
         ends = np.where(unseen, self.conf_int(alpha) * persons, table[["lower", "upper"]])
-        return table.assign(lower=ends[:, 0], upper=ends[:, 1])
+        table[["lower", "upper"]] = ends
+        return table
 
     def _ratio(
         self, sets: Array, disjoint: bool, alpha: float, method: str, index: Any
@@ -393,9 +394,9 @@ class DesignResults(Results):
         high = np.where(high <= 0.0, most / q, high)  # a limit of its own, as of a share
         one = (table["se"].to_numpy()[above] == 0.0) & (V[:2] > 0.0).all(axis=0)  # alike sets
         low, high = np.where(one, p / q, low), np.where(one, p / q, high)
-        ends = np.full((len(A), 2), np.nan)
-        ends[above] = np.stack([np.maximum(low, 0.0), high], axis=-1)
-        return table.assign(lower=ends[:, 0], upper=ends[:, 1])
+        table[["lower", "upper"]] = np.nan
+        table.iloc[above, 2:4] = np.column_stack([np.maximum(low, 0.0), high])
+        return table
 
     # -- tests -------------------------------------------------------------------------------
 
@@ -414,9 +415,9 @@ class DesignResults(Results):
         return satterthwaite(np.array(parts), self.domains.df[:, None], self.sample.df)
 
 
-def _range(low: float, high: float) -> str:
-    """Two numbers without decimals, or one if they are alike."""
-    return " to ".join(dict.fromkeys([f"{low:,.0f}", f"{high:,.0f}"]))
+def _range(values: Any) -> str:
+    """The smallest and the largest number without decimals, or one if they are alike."""
+    return " to ".join(dict.fromkeys([f"{values.min():,.0f}", f"{values.max():,.0f}"]))
 
 
 def cell_shares(q: int, m: int, g: int) -> Ratios:
@@ -471,7 +472,7 @@ def difference_rows(
         found[known, 1] = apart.se
         found[known, 2:4] = edge_range(bounds, apart.estimate, apart.se, (-1.0, 1.0), alpha)
         found[known, 4] = apart.pvalues(df[known])
-    return pd.DataFrame(found, columns=["estimate", "se", "lower", "upper", "pvalue"])
+    return pd.DataFrame(found, columns=[*ESTIMATES, "pvalue"])
 
 
 # -- What results hold beside the fit -------------------------------------------------------------

@@ -35,6 +35,7 @@ from ldpstats.models.frequency.results import (
     quantile_table,
 )
 from ldpstats.models.layout import (
+    ESTIMATES,
     Frame,
     Heading,
     resolution_notes,
@@ -227,7 +228,7 @@ class WeightedResults(ByGroup, DesignResults):
         paths = self._paths()
         moved = (paths != paths[:, :1]).any(axis=1).astype(float)
         found = self._by_domain(Ratios(self._sums(moved), self._persons), level(alpha), "turnover")
-        return self._cut(found, alpha)
+        return self._cut(found.copy(), alpha)
 
     def transitions(self, alpha: float = 0.05) -> pd.DataFrame:
         """Shares of the answers in the last wave among those of each in the first, of paths.
@@ -269,11 +270,10 @@ class WeightedResults(ByGroup, DesignResults):
 
     def _cut(self, found: Any, alpha: float) -> Any:
         """The intervals of shares, cut to [0, 1]."""
-        p, se, *ends = (np.atleast_1d(found[name]) for name in ("estimate", "se", "lower", "upper"))
-        known, bounds = ~np.isnan(se), np.column_stack(ends)
-        bounds[known] = edge_normal(bounds[known], p[known], se[known], alpha)
-        found = found.copy()
-        found[["lower", "upper"]] = bounds if found.ndim > 1 else bounds[0]
+        values = np.atleast_2d(found[ESTIMATES].to_numpy(copy=True))
+        some = values[~np.isnan(values[:, 1])]
+        values[~np.isnan(values[:, 1]), 2:] = edge_normal(some[:, 2:], *some[:, :2].T, alpha)
+        found[ESTIMATES] = values if found.ndim > 1 else values[0]
         return found
 
     def _refuse_open(self) -> None:

@@ -37,6 +37,7 @@ from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.likelihood.joint import places_of, places_within
 from ldpstats.models.association.results import TableResults
 from ldpstats.models.layout import (
+    ESTIMATES,
     Heading,
     outcome_notes,
 )
@@ -194,8 +195,8 @@ class WeightedTable(TableResults, DesignResults):
         at = np.flatnonzero(~np.isnan(se))
         bounds = limits(at, np.full(at.shape, self._t(alpha)))
         ends[at] = edge_normal(bounds, value[at], se[at], alpha)
-        columns = {"estimate": value, "se": se, "lower": ends[:, 0], "upper": ends[:, 1]}
-        return pd.DataFrame(columns, index=self._index_given(axis))
+        table = np.column_stack([value, se, ends])
+        return pd.DataFrame(table, self._index_given(axis), ESTIMATES)
 
     def _t(self, alpha: float) -> float:
         return float(critical(np.array(self._freedom), alpha))
@@ -303,8 +304,9 @@ class WeightedTable(TableResults, DesignResults):
 
     def _cells(self, name: str, given: Any) -> list[int]:
         """Places of one cell or several."""
-        each = ", ".join([*("first label", "second label"), *["..."] * (len(self.sizes) > 2)])
-        remedy = f"must be a cell such as ({each}), or a list of different ones"
+        more = ", ..." * (len(self.sizes) > 2)
+        remedy = f"must be a cell such as (first label, second label{more}), "
+        remedy += "or a list of different ones"
         several = [given] if isinstance(given, tuple) else listed(name, given, remedy)
         places = []
         for cell in several:
@@ -398,11 +400,6 @@ class WeightedTable(TableResults, DesignResults):
         """`test_independence`; None where there is nothing to test."""
         null = self.dependence.null
         return self.test_independence() if null is not None and null.is_testable else None
-
-    def _independence_pvalue(self) -> float | None:
-        if (test := self.independence) is None:
-            return None
-        return self._normal(float(np.clip(test.pvalue, 1e-300, 1 - 1e-9)))
 
     def test_independence(self, method: str = "unbiased", effects: str = "null") -> TestResult:
         """Test that the variables are independent in what the population was drawn from.

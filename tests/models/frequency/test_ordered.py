@@ -106,7 +106,7 @@ def test_sums_of_bits_use_that_frequencies_sum_to_one():
 def test_quantiles_invert_the_tests(name):
     """The interval against the definition, test by test."""
     results = FITS[name]
-    sums = ordered.cumulative_sums(results, results.answers)[:-1]
+    sums = ordered.cumulative_sums(results)[:-1]
     for q, alpha in ((0.05, 0.2), (0.5, 0.01), (0.5, 0.2), (0.95, 0.2)):
         found = results.quantile(q, alpha)
         at = {end: GRADES.index(found[end]) for end in ("lower", "estimate", "upper")}
@@ -201,9 +201,9 @@ def test_coverage(name, replications):
 
     def survey(_: int) -> dict[str, Any]:
         results = ldp.FrequencyModel(mechanism.draw(p, n, rng)).fit_quietly("inversion")
-        mean = ordered.mean_score(results, scores, results.answers)
+        mean = ordered.mean_score(results, scores)
         tails = [mean.pvalue(float(scores @ p), upper) for upper in (True, False)]
-        sums = ordered.cumulative_sums(results, results.answers)
+        sums = ordered.cumulative_sums(results)
         ends = [ordered.quantile_bounds(sums, q, 0.05)[1:] for q in qs]
         held = [low <= x <= high for x, (low, high) in zip(true, ends, strict=True)]
         return {"mean": min(tails) >= 0.025, "quantiles": held}
@@ -387,7 +387,7 @@ def survey(mechanism: ldp.Mechanism, p: Array, seed: int) -> dict[str, Any]:
     rng, F = np.random.default_rng(seed), np.cumsum(p)
     results = ldp.FrequencyModel(mechanism.draw(p, N, rng)).fit_quietly("inversion")
     mean, truth = results.mean(scores(mechanism)), scores(mechanism) @ p
-    sums = ordered.cumulative_sums(results, results.answers)
+    sums = ordered.cumulative_sums(results)
     inside = []
     for q in AT:
         x = int(np.searchsorted(F, q))
