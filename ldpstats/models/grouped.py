@@ -188,10 +188,6 @@ class GroupedModel(Model):
         **how
             Its other arguments: `constraints`, `cov_type`, `progress`.
 
-        Returns
-        -------
-        GroupedResults
-
         Warns
         -----
         LDPWarning
@@ -256,10 +252,6 @@ class GroupedModel(Model):
             Over all 16 chains, at least 160; rounded up to a multiple of 16.
         engine : {"hmc", "pymc"}
             The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
-
-        Returns
-        -------
-        GroupedPosterior
 
         Raises
         ------
@@ -561,10 +553,6 @@ class GroupedResults(ByGroup):
             reports get the prediction of the model.
         category : label, optional
             Of which category; of two the second by default.
-
-        Returns
-        -------
-        SmallAreas
 
         Raises
         ------

@@ -787,11 +787,6 @@ class Tabulated(Facts):
     def to_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """The estimates as a flat table of data, with no index: a row for each.
 
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-
         Returns
         -------
         DataFrame

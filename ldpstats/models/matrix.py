@@ -268,13 +268,7 @@ class AssociationMatrix(Stored):
         return self.summary_frame()
 
     def summary_frame(self, alpha: float | None = None) -> pd.DataFrame:
-        """The table of `to_frame`, with an index of both names.
-
-        Parameters
-        ----------
-        alpha : float, optional
-            One minus the coverage of each interval; by default that of the matrix.
-        """
+        """The table of `to_frame`, with an index of both names; by default at the own `alpha`."""
         alpha = self.alpha if alpha is None else level(alpha)
         rows: list[dict[str, Any]] = []
         for pair in self.pairs:
@@ -304,11 +298,6 @@ class AssociationMatrix(Stored):
 
     def to_frame(self, alpha: float | None = None) -> pd.DataFrame:
         """A flat table of data, with no index: a row for each pair of variables.
-
-        Parameters
-        ----------
-        alpha : float, optional
-            As in `summary_frame`.
 
         Returns
         -------

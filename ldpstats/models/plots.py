@@ -309,9 +309,9 @@ def plot_cells(
     else:
         return ax
     dark = "black" if certain is None else np.where(certain, "black", "0.35")
-    colours = np.where(light > _LIGHT, dark, "white")  # whichever is easier to read
+    inks = np.where(light > _LIGHT, dark, "white")  # whichever is easier to read
     for (i, j), text in zip(np.ndindex(k1, k2), some, strict=True):
-        how: dict[str, Any] = {"fontsize": size, "color": colours[i, j]}
+        how: dict[str, Any] = {"fontsize": size, "color": inks[i, j]}
         if text:
             ax.text(j + 0.5, i + 0.5, text, ha="center", va="center", **how)
     return ax

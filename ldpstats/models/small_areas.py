@@ -248,11 +248,6 @@ class SmallAreas(Stored):
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of estimates.
 
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of each interval, on average over areas.
-
         Returns
         -------
         DataFrame, a row for each area
@@ -598,9 +593,6 @@ def fay_herriot(direct: npt.ArrayLike, noise: npt.ArrayLike, X: npt.ArrayLike) -
     X : array_like, shape (m, q)
         Covariates, of full rank in the areas with a direct estimate.
 
-    Returns
-    -------
-    AreaFit
 
     Examples
     --------

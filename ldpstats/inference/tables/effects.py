@@ -144,7 +144,7 @@ def odds_ratio(
     >>> effect.kind, round(effect.lower, 2), round(effect.upper, 2), effect.message[:65]
     ('bounded', 2.63, 17.56, 'profile set, as P(X = 1, Y = 0) = 0.1 is 3.3 standard errors from')
     """
-    table = EstimatedTable.of(P, covariance)
+    table = EstimatedTable(P, covariance)
     i, i2 = table.pair("rows", rows, 0)
     j, j2 = table.pair("columns", columns, 1)
     at = [(i, j), (i2, j2), (i, j2), (i2, j)]
@@ -166,7 +166,7 @@ def _two_rows(
     P: pd.DataFrame | npt.ArrayLike, covariance: Covariance, i: int, i2: int, j: int
 ) -> tuple[Array, LinearForms, tuple[str, str]]:
     """Cells (i, j) and (i2, j) with their rows, and the two conditionals in words."""
-    table = EstimatedTable.of(P, covariance)
+    table = EstimatedTable(P, covariance)
     first, second = table.pair("i, i2", (i, i2), 0)
     column = table.position("j", j, 1)
     cells = [table.cell(first, column), table.cell(second, column)]
@@ -215,7 +215,7 @@ def conditional(
     >>> print(conditional(P, multinomial(np.ravel(P), n=400), 0, 1, 1))
     P(Y = 1 | X = 1): 0.8, 95% interval [0.7443, 0.8557]
     """
-    table = EstimatedTable.of(P, covariance)
+    table = EstimatedTable(P, covariance)
     i, j = table.position("i", i, 0), table.position("j", j, 1)
     margin = table.margin(axis_number("given_axis", given_axis), (i, j)[given_axis])
     linear = table.linear([table.cell(i, j), margin])
@@ -262,7 +262,7 @@ def conditionals(
            [0.2, 0.8]]), array([[0.5318, 0.3318],
            [0.1443, 0.7443]]))
     """
-    table = EstimatedTable.of(P, covariance)
+    table = EstimatedTable(P, covariance)
     if axis_number("axis", axis):
         cells = np.arange(table.p.size).reshape(table.p.shape).T.ravel()
         transposed = conditionals(table.p.T, covariance.take(cells), 0, alpha, cumulative)
@@ -338,24 +338,17 @@ class LinearForms:
         return f"{' and '.join(named)}, fewer than {_CLEAR:g}: {_REMEDY}" if named else ""
 
 
-@dataclass(frozen=True, eq=False)
 class EstimatedTable:
     """A checked table with its labels, and linear forms of its cells."""
 
-    p: Array
-    covariance: Covariance
-    labels: tuple[pd.Index[Any], pd.Index[Any]]
-
-    @classmethod
-    def of(cls, P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> EstimatedTable:
-        p = finite_array("P", P, 2)
-        if covariance.size != p.size:
-            raise InvalidArgument("covariance", covariance.size, f"must have {p.size} rows, as P")
-        frame = P if isinstance(P, pd.DataFrame) else pd.DataFrame(p)
-        labels = []
+    def __init__(self, P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> None:
+        self.p, self.covariance = finite_array("P", P, 2), covariance
+        if covariance.size != (size := self.p.size):
+            raise InvalidArgument("covariance", covariance.size, f"must have {size} rows, as P")
+        frame = P if isinstance(P, pd.DataFrame) else pd.DataFrame(self.p)
+        self.labels: list[pd.Index[Any]] = []
         for own, name in ((frame.index, "X"), (frame.columns, "Y")):
-            labels.append(own.rename(name if own.name is None else own.name))
-        return cls(p, covariance, (labels[0], labels[1]))
+            self.labels.append(own.rename(name if own.name is None else own.name))
 
     def position(self, name: str, value: Any, axis: int) -> int:
         count = self.p.shape[axis]
@@ -480,7 +473,7 @@ def cramers_v(
     >>> print(cramers_v(P, multinomial(np.ravel(P), n=400)))
     Cramer's V of X and Y: 0.4055, 95% interval [0.3198, 0.4965]
     """
-    table, alpha = EstimatedTable.of(P, covariance), level(alpha)
+    table, alpha = EstimatedTable(P, covariance), level(alpha)
     if min(table.p.shape) < 2:
         raise InvalidArgument("P", table.p.shape, "must have at least two rows and two columns")
     name = "Cramer's V of {} and {}".format(*(str(label.name) for label in table.labels))
@@ -488,15 +481,15 @@ def cramers_v(
     margins, words = table.linear([table.margin(*where) for where in at]), ""
     weak = margins.weak([f"P({table.says(*where)})" for where in at])
     if table.p.shape == (2, 2):
-        estimate, low, high = _Fourfold.of(table).interval(alpha, pvalue)
+        estimate, low, high = _Fourfold(table).interval(alpha, pvalue)
         if not weak:
-            norm = _Norm.of(*standardised(table.p, covariance))
+            norm = _Norm(*standardised(table.p, covariance))
             estimate = norm.value - norm.trace
     elif weak:
         estimate, (low, high) = math.nan, _bounded_phi2(table, alpha, pvalue)
         words = f"bound from merged categories, as {weak}"
     else:
-        norm = _Norm.of(*standardised(table.p, covariance))
+        norm = _Norm(*standardised(table.p, covariance))
         estimate, (low, high) = norm.value - norm.trace, norm.interval(alpha, pvalue)
         if norm.value < norm.least(alpha):
             words = "the table is closer to independence than noise allows"
@@ -537,7 +530,6 @@ def _moved(root: float, target: float, goal: float) -> float:
     return float(brentq(excess, 0.0, root)) if root > 0.0 else 0.0
 
 
-@dataclass(frozen=True, eq=False)
 class _Fourfold:
     """Estimates x of the first row r, column c and cell a of a 2 x 2 table, and their law.
 
@@ -545,22 +537,15 @@ class _Fourfold:
     `precision` is that of r and c.
     """
 
-    x: Array
-    covariance: Array
-    precision: Array
-    along: Array
-    rest: float
-
-    @classmethod
-    def of(cls, table: EstimatedTable) -> _Fourfold:
+    def __init__(self, table: EstimatedTable) -> None:
         s = table.p.sum()
         reads = np.array([table.margin(0, 0), table.margin(1, 0), table.cell(0, 0)]).reshape(3, 4)
-        x = reads @ table.p.ravel() / s
-        S = table.covariance.transform((reads - x[:, None]) / s)
+        self.x = x = reads @ table.p.ravel() / s
+        self.covariance = S = table.covariance.transform((reads - x[:, None]) / s)
         S += _RIDGE * max(float(np.trace(S)), 1e-300) * np.eye(3)
-        precision = np.linalg.inv(S[:2, :2])
-        along = precision @ S[:2, 2]
-        return cls(x, S, precision, along, float(S[2, 2] - along @ S[:2, 2]))
+        self.precision = np.linalg.inv(S[:2, :2])
+        self.along = self.precision @ S[:2, 2]
+        self.rest = float(S[2, 2] - self.along @ S[:2, 2])
 
     def _margins(self, r: Array, c: Array) -> tuple[Array, Array]:
         """Squared distances of margins, and the best first cell given these."""
@@ -643,28 +628,22 @@ def _highest(f: Callable[[Array, Array], Array], start: Array, low: Array, high:
     return best
 
 
-@dataclass(frozen=True, slots=True)
 class _Norm:
     """``||z||^2`` of an estimate z of covariance S, whose mean has the squared norm phi^2.
 
     `trace` and `squares` are those of S and of S^2, `along` is the variance along z.
     """
 
-    value: float
-    trace: float
-    squares: float
-    along: float
-
-    @classmethod
-    def of(cls, z: Array, S: Covariance) -> _Norm:
+    def __init__(self, z: Array, S: Covariance) -> None:
         d, F, shared, v = S.diagonal, S.factors, S.core, np.diagonal(S.core)
         if F is not None:  # tr S^2 = sum d^2 + 2 sum d (v - d) + tr (C F'F)^2
             shared, v = S.core @ (F.T @ F), S.variances()
-        squares = float(d @ (2.0 * v - d)) + float(np.sum(shared * shared.T))
-        value, trace, along = float(z @ z), float(v.sum()), float(z @ S.times(z))
-        usual = squares / trace if trace > 0.0 else 0.0  # of a z that is noise
-        least = _RIDGE * usual  # where z, by rounding, has none
-        return cls(value, trace, squares, max(along / value, least) if value > 0.0 else usual)
+        self.squares = float(d @ (2.0 * v - d)) + float(np.sum(shared * shared.T))
+        self.value, self.trace = float(z @ z), float(v.sum())
+        # of a z that is noise; where z, by rounding, has no variance, a little
+        self.along = self.squares / self.trace if self.trace > 0.0 else 0.0
+        if self.value > 0.0:
+            self.along = max(float(z @ S.times(z)) / self.value, _RIDGE * self.along)
 
     def tail(self, phi2: float, value: float, upper: bool) -> float:
         """Probability of so large a squared norm, or so small a one."""
@@ -736,7 +715,7 @@ def _bounded_phi2(table: EstimatedTable, alpha: float, pvalue: float | None) -> 
         rest = 1.0 - rows.sum(axis=0)
         maps.append(np.vstack([rows, rest]) if rest.any() else rows)
     whole = standardised(table.p, table.covariance, np.concatenate(known))
-    low = _Norm.of(*whole).interval(alpha, pvalue)[0]
+    low = _Norm(*whole).interval(alpha, pvalue)[0]
     p = maps[0] @ table.p @ maps[1].T
     if min(p.shape) < 2 or not all(groups):
         return low, math.inf  # one row or column is left
@@ -746,7 +725,7 @@ def _bounded_phi2(table: EstimatedTable, alpha: float, pvalue: float | None) -> 
     else:
         first, second = (kept.argmax(axis=0) for kept in maps)
         V = V.merged((first[:, None] * len(maps[1]) + second).ravel())
-    merged = _Norm.of(*standardised(p, V))
+    merged = _Norm(*standardised(p, V))
     low = max(low, merged.interval(alpha, pvalue)[0])
     high = merged.interval(alpha / 2.0, None)[1]
     weak = [size - len(strong) for strong, size in zip(groups, table.p.shape, strict=True)]
@@ -789,7 +768,7 @@ def departures(P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> tuple
            [-0.1,  0.1]]), array([[0.0112, 0.0112],
            [0.0112, 0.0112]]))
     """
-    p = EstimatedTable.of(P, covariance).p
+    p = EstimatedTable(P, covariance).p
     departure, R, L = _departures(p)
     spread = _congruence(np.ones(p.size), L, R, covariance)
     exact = np.diagonal(spread.core) if spread.factors is None else spread.variances()

@@ -498,9 +498,9 @@ def maximum(evidence: Evidence, estimator: MLE | None = None) -> Solution:
     with suppress(NotIdentified):
         dual = project_simplex(evidence.dual_moments.estimate()[0])
         start = max(start, dual, key=problem.loglike)
-    how = target, estimator.tol is None, estimator.max_iter, start
-    top, words = maximise(*observed(problem), *how)
-    return report(top, problem.nobs, words, target)
+    (W, n), by_step = observed(problem), estimator.tol is None
+    top, how = maximise(W, n, target, by_step, estimator.max_iter, start)
+    return report(top, problem.nobs, how, target)
 
 
 def one_step(evidence: Evidence, estimator: OneStep) -> tuple[Solution, Covariance | None, str]:
@@ -766,8 +766,8 @@ def score_test(
         x, y = (list(map(Scores.centred, strata, repeat(v), rows[v])) for v in (0, 1))
         draws = permutation.permuted_table_scores(tables, x, y, B, rng, advance)
     else:
-        each = [[s.of_respondents(v, s.part).repeat(s.n, axis=0) for s in strata] for v in (0, 1)]
-        draws = permutation.permuted_scores(*each, B, rng, advance)
+        x, y = ([s.of_respondents(v, s.part).repeat(s.n, axis=0) for s in strata] for v in (0, 1))
+        draws = permutation.permuted_scores(x, y, B, rng, advance)
     return _by_permutations(null, score.statistic, score.df, draws, method, score.note)
 
 
@@ -897,7 +897,7 @@ def _mutual_test(
     places = [each if index is None else index[each] for _, index, _ in factors]
     draws = np.empty(B)
     for i in range(B):
-        drawn = []
+        drawn: list[Factor] = []
         for factor, place in zip(factors, places, strict=True):
             drawn.append(Factor(factor.W, place[rng.permutation(N)] if drawn else place))
         draws[i] = statistic(JointRows(drawn), np.ones(N))

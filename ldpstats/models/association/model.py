@@ -243,10 +243,6 @@ class AssociationModel(Model):
         progress : bool
             Whether a bar on standard error shows how far the gap of the likelihood has fallen.
 
-        Returns
-        -------
-        AssociationResults
-
         Raises
         ------
         InvalidArgument
@@ -330,10 +326,6 @@ class AssociationModel(Model):
             Over all 16 chains, at least 160; rounded up to a multiple of 16.
         engine : {"hmc", "pymc"}
             The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
-
-        Returns
-        -------
-        TablePosterior
 
         Raises
         ------

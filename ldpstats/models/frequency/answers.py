@@ -51,7 +51,6 @@ _NEAR = 1e-12  # steps of tilts that are not worth while
 _RESTRICTING = 60  # steps to frequencies that meet several restrictions
 _UNSEEN = 1e-12  # share of a category that was not seen: it is not impossible
 _MANY = 4096  # scores from which on not all tilts are held in memory at once
-_LUMPED = 256  # categories that a contrast leaves out
 _MOST_PRODUCTS = 1e7  # of moments of pairs of contrasts
 _MOST_MEMBERS = 12  # categories of which all subsets are listed
 _LISTED = 4096  # reports up to which all are listed
@@ -144,18 +143,16 @@ class SumLaw:
 class Answers:
     """The frequencies that were found, and how the reports of each answer enter an estimate.
 
-    ``moments(row, at)`` gives ``SumLaw.moments`` of the categories `at`: all that the contrast
-    `row`, shape (k,), is about, and some others. `alike` says that all others have the same.
+    ``moments(row)`` gives ``SumLaw.moments`` of the contrast `row`, shape (k,).
     ``reports(R)`` lists, for each source, what reports count for each contrast of R, shape (q, l),
     and the function of the frequencies that gives the probabilities of these reports. They are all
     that can be made, if `complete`, or a sample.
     """
 
     p: Array
-    moments: Callable[..., Array]
+    moments: Callable[[Array], Array]
     nobs: Array
     reports: Callable[[Array], Sequence[tuple[Array, Callable[[Array], Array]]]]
-    alike: bool = False
     complete: bool = True
 
     @cached_property
@@ -164,16 +161,8 @@ class Answers:
         return np.asarray(p / p.sum())
 
     def law(self, row: Array) -> SumLaw:
-        """The law of the contrast `row`, whose entries are not all the same.
-
-        Where very many entries are zero, their categories become one.
-        """
-        out = row == 0.0
-        if not self.alike or np.count_nonzero(out) < _LUMPED:
-            return SumLaw(row, self._seen, self.moments(row), self.nobs)
-        at = np.append(np.flatnonzero(row), np.argmax(out))  # one stands for all others
-        p = np.append(self._seen[at[:-1]], self._seen @ out)
-        return SumLaw(row[at], p, self.moments(row, at), self.nobs)
+        """The law of the contrast `row`, whose entries are not all the same."""
+        return SumLaw(row, self._seen, self.moments(row), self.nobs)
 
     def between(self, first: Array, second: Array) -> Callable[[float], SumLaw]:
         """The laws of the contrasts ``(1 - v) first - v second``, for v from zero to one.
@@ -241,16 +230,15 @@ def known_answers(results: Laws, documents: Sequence[Mapping[str, Any]]) -> Answ
     """
     if results.linear.at is not None or results.linear.covariance is None:
         return None
-    scored = results.linear_method == "one step" and isinstance(results.tally, PathLaw)
-    counted = results.exact is not None and results.exact.known.all() and len(documents) == 1
-    if results.law is None and not scored and not counted:
-        return None
-    makers = [mechanism_from_dict(dict(document)) for document in documents]
+    makers = lambda: [mechanism_from_dict(dict(one)) for one in documents]  # noqa: E731
+    tally, exact, linear = results.tally, results.exact, results.linear
     if results.law is not None:
-        return _of_labels(results.law, [maker.channel() for maker in makers])
-    if isinstance(results.tally, PathLaw) and scored:
-        return _of_scores(results.linear, results.tally, makers)
-    return None if results.exact is None else _of_counts(results.linear, results.exact, makers[0])
+        return _of_labels(results.law, [maker.channel() for maker in makers()])
+    if results.linear_method == "one step" and isinstance(tally, PathLaw):
+        return _of_scores(linear, tally, makers())
+    if exact is not None and exact.known.all() and len(documents) == 1:
+        return _of_counts(linear, exact, makers()[0])
+    return None
 
 
 def _of_labels(law: ReportLaw, channels: Sequence[Channel]) -> Answers | None:
@@ -262,27 +250,21 @@ def _of_labels(law: ReportLaw, channels: Sequence[Channel]) -> Answers | None:
     p = MLE().solve(Likelihood(W, np.concatenate(seen))).p
     nobs = np.array([float(part.nobs) for part in law.parts])
     pairs = list(zip(law.parts, channels, strict=True))
-    alike = all(isinstance(made, Uniformised) and part.weights.ndim == 1 for part, made in pairs)
 
-    def moments(row: Array, at: Any = slice(None)) -> Array:
+    def moments(row: Array) -> Array:
         every = []
         for part, channel in pairs:
-            if isinstance(channel, Uniformised) and part.weights.ndim == 1:
-                powers = _powers(row[at] * part.weights[at])
-                every.append(channel.a * powers + (powers @ channel.noise()[at])[:, None])
-                continue
             powers = _powers(part.contrasts(row[None])[0])
             if isinstance(channel, Uniformised):
-                means = channel.a * powers + (powers @ channel.noise())[:, None]
+                every.append(channel.a * powers + (powers @ channel.noise())[:, None])
             else:
-                means = powers @ channel.matrix().T
-            every.append(means[:, at])
+                every.append(powers @ channel.matrix().T)
         return np.array(every)
 
     def reports(R: Array) -> list[tuple[Array, Callable[[Array], Array]]]:
         return [(part.contrasts(R), channel.forward) for part, channel in pairs]
 
-    return Answers(p, moments, nobs, reports, alike)
+    return Answers(p, moments, nobs, reports)
 
 
 def _powers(u: Array) -> Array:
@@ -297,11 +279,11 @@ def _of_scores(linear: Uncertain, tally: PathLaw, makers: Sequence[Mechanism]) -
     start, V, nobs = p / p.sum(), linear.known(), tally.nobs[:, 0]
     channels = [maker.channel() for maker in makers]
 
-    def moments(row: Array, at: Any = slice(None)) -> Array:
-        weights = V.times(row)
-        features = [np.tile(n * weights, (row.size, 1)) for n in nobs]
-        pairs = zip(channels, features, strict=True)
-        return np.array([channel.score_moments(start, F)[0] for channel, F in pairs])[..., at]
+    def moments(row: Array) -> Array:
+        features, every = np.tile(V.times(row), (row.size, 1)), []
+        for channel, n in zip(channels, nobs, strict=True):
+            every.append(channel.score_moments(start, n * features)[0])
+        return np.array(every)
 
     def reports(R: Array) -> list[tuple[Array, Callable[[Array], Array]]]:
         weights, every = np.array([V.times(row) for row in R]), []
@@ -320,12 +302,12 @@ def _listed(maker: Mechanism) -> tuple[Array, Callable[[Array], Array]]:
     Where there are too many patterns of bits, a sample stands for them.
     """
     channel = maker.channel()
-    if _lists(channel):
-        Q = channel.matrix()
-        Q = Q[:, Q.any(axis=0)]
-        return Q.T, lambda p: np.asarray(p @ Q)
-    y, law = _sample(maker)
-    return channel.rows(y).dense(), law
+    if not _lists(channel):
+        y, law = _sample(maker)
+        return channel.rows(y).dense(), law
+    Q = channel.matrix()
+    Q = Q[:, Q.any(axis=0)]
+    return Q.T, lambda p: np.asarray(p @ Q)
 
 
 def _lists(channel: Channel) -> bool:
@@ -357,16 +339,14 @@ def _of_counts(linear: Uncertain, exact: ExactForm, maker: Mechanism) -> Answers
         G = (held - exact.offset[:, None]) / exact.scale[:, None]
         Q = channel.matrix()
 
-        def label_moments(row: Array, at: Any = slice(None)) -> Array:
-            return (_powers(row @ G) @ Q.T)[None][..., at]
-
-        return Answers(p, label_moments, nobs, lambda R: [(R @ G, channel.forward)])
+        powers = lambda row: (_powers(row @ G) @ Q.T)[None]  # noqa: E731
+        return Answers(p, powers, nobs, lambda R: [(R @ G, channel.forward)])
     if not maker.n_bits:
         return None
 
-    def moments(row: Array, at: Any = slice(None)) -> Array:
+    def moments(row: Array) -> Array:
         raw = answer_moments(exact.offset, exact.scale, (row / exact.scale)[None])
-        return np.array([[one[0] for one in raw]])[..., at]
+        return np.array([[one[0] for one in raw]])
 
     def reports(R: Array) -> list[tuple[Array, Callable[[Array], Array]]]:
         y, law = _sample(maker)

@@ -483,11 +483,8 @@ class FrequencyResults(Results, Laws):
             centre = min(max(max(num, 0.0) / (max(num, 0.0) + max(den, 0.0)), low), high)
 
             def tail(v: float, upper: bool) -> float:
-                law: Any = (
-                    self._contrast_law((1.0 - v) * R[0] - v * R[1])
-                    if between is None
-                    else (between(v))
-                )
+                row = (1.0 - v) * R[0] - v * R[1]
+                law: Any = self._contrast_law(row) if between is None else between(v)
                 se, skewness = law.at(np.zeros(1))
                 gap = np.array([(1.0 - v) * num - v * den])
                 return float(one_sided(gap, se, skewness, upper)[0])
@@ -545,11 +542,6 @@ class FrequencyResults(Results, Laws):
         The order is the mechanism's: that of the categories it was made with, as of an ordered
         pandas categorical. Answers without an order have no cumulative frequencies, whatever order
         they are listed in; numbers must be listed from the smallest to the largest.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of each interval.
 
         Returns
         -------

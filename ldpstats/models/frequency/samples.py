@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -303,11 +303,6 @@ class TwoSampleResult(TestResult):
         variances and the skewness that both estimates have then; the p-value is that of no
         difference, and agrees with the interval. Neither is adjusted for the number of categories.
 
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of each interval.
-
         Returns
         -------
         DataFrame, one row per category
@@ -398,4 +393,4 @@ def two_sample_test(
     fits: tuple[FrequencyResults, ...] = ()
     with suppress(NotAvailable, NotIdentified):
         fits = tuple(model.fit_quietly() for model in models)
-    return TwoSampleResult(*astuple(test), fits)
+    return TwoSampleResult(**asdict(test), groups=fits)

@@ -315,8 +315,22 @@ class WeightedModel:
         )
         results.warn_of_unknown()
         if results.mechanism.is_open:
-            decoded = [one for _, ((one, _),), *_ in model._parts]
-            _warn_of_unlisted(results, decoded, method, variable.incomplete)
+            share = results.unexplained()
+            held = np.atleast_1d(share["estimate"] > _CERTAIN * share["se"])
+            if method == "mle" and held.any():
+                warnings.warn(
+                    "method='mle' takes the candidates for all answers, but others are held: use "
+                    "method='inversion', or list more candidates",
+                    MisfitWarning,
+                    stacklevel=3,
+                )
+            each = [one for _, ((one, _),), *_ in model._parts]
+            cautions = [
+                one.moments.caution(bool(others))
+                for one, others in zip(each, held | variable.incomplete, strict=True)
+                if isinstance(one, CohortDecoding)
+            ]
+            warn_of_caution(next(filter(None, cautions), ""), stacklevel=4)
         return results if method == "inversion" else model._likeliest(results, constraints)
 
     def fit_table(self) -> WeightedTable:
@@ -475,26 +489,3 @@ def _channel(p: Array, decodings: Sequence[Decoding]) -> Array:
     noise = report_covariance(p.reshape([one.k for one in decodings]), decodings)[0]
     simple = np.where((p > 0.0) & (p < 1.0), p * (1.0 - p), np.nan)
     return np.asarray(1.0 + np.diagonal(noise) / simple)
-
-
-# -- Answers that are not among the candidates ----------------------------------------------------
-
-
-def _warn_of_unlisted(
-    results: WeightedResults, decoded: Sequence[Decoding], method: str, incomplete: bool
-) -> None:
-    """Warn where other answers are held that the estimate, or its errors, do not allow for."""
-    share = results.unexplained()
-    held = np.atleast_1d(share["estimate"] > _CERTAIN * share["se"])
-    if method == "mle" and held.any():
-        warnings.warn(
-            "method='mle' takes the candidates for all answers, but others are held: use "
-            "method='inversion', or list more candidates",
-            MisfitWarning,
-            stacklevel=4,
-        )
-    for one, others in zip(decoded, held | incomplete, strict=True):
-        caution = one.moments.caution(bool(others)) if isinstance(one, CohortDecoding) else ""
-        if caution:
-            warn_of_caution(caution, stacklevel=5)
-            return

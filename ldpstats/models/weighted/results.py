@@ -196,11 +196,6 @@ class WeightedResults(ByGroup, DesignResults):
     def turnover(self, alpha: float = 0.05) -> Any:
         """Share of the persons whose answer was not the same in all waves, of `Survey.paths`.
 
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the interval, which is cut to [0, 1].
-
         Returns
         -------
         Series, or with domains DataFrame
@@ -232,11 +227,6 @@ class WeightedResults(ByGroup, DesignResults):
 
     def transitions(self, alpha: float = 0.05) -> pd.DataFrame:
         """Shares of the answers in the last wave among those of each in the first, of paths.
-
-        Parameters
-        ----------
-        alpha : float
-            As for `turnover`.
 
         Returns
         -------
@@ -271,8 +261,9 @@ class WeightedResults(ByGroup, DesignResults):
     def _cut(self, found: Any, alpha: float) -> Any:
         """The intervals of shares, cut to [0, 1]."""
         values = np.atleast_2d(found[ESTIMATES].to_numpy(copy=True))
-        some = values[~np.isnan(values[:, 1])]
-        values[~np.isnan(values[:, 1]), 2:] = edge_normal(some[:, 2:], *some[:, :2].T, alpha)
+        known = ~np.isnan(values[:, 1])
+        p, se = values[known, :2].T
+        values[known, 2:] = edge_normal(values[known, 2:], p, se, alpha)
         found[ESTIMATES] = values if found.ndim > 1 else values[0]
         return found
 
@@ -309,11 +300,6 @@ class WeightedResults(ByGroup, DesignResults):
 
     def unexplained(self, alpha: float = 0.05) -> Any:
         """Share of the answers that are not among the candidates, in each domain.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the interval, which is cut to [0, 1].
 
         Raises
         ------
