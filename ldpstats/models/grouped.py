@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from operator import attrgetter, methodcaller
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -71,8 +72,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ldpstats.models.small_areas import SmallAreas
-
-Table = TypeVar("Table")  # a Series or a DataFrame
 
 _MOST_SOURCES = 4  # mechanisms that a header names
 _MOST_GROUPS = 40  # groups that are shown and named, unless max_rows is more
@@ -208,12 +207,10 @@ class GroupedModel(Model):
                 warnings.warn(
                     f"{worded(label, self.by)}: {one.message}", one.category, stacklevel=2
                 )
-        equal, untested = None, ""
-        if len(self.models) < 2:
-            untested = "there is one group only"
-        else:
+        equal, untested = None, "there is one group only"
+        if len(self.models) > 1:
             try:
-                equal = homogeneity(list(self.models.values()), "default")
+                equal, untested = homogeneity(list(self.models.values()), "default"), ""
             except (NotAvailable, NotIdentified) as error:
                 untested = str(error)
         return GroupedResults(
@@ -389,7 +386,7 @@ class GroupedResults(ByGroup):
     @property
     def nobs(self) -> int:
         """Number of reports in all groups."""
-        return sum(fit.nobs for fit in self.fits)
+        return sum(self._sizes)
 
     @property
     def _sizes(self) -> list[int]:
@@ -405,15 +402,18 @@ class GroupedResults(ByGroup):
         """Privacy of a respondent's report, in nats; the largest."""
         return max(fit.epsilon for fit in self.fits)
 
-    @property
-    def params(self) -> pd.Series[float]:
-        """Estimated frequencies by group and category."""
-        return self._stacked([fit.params for fit in self.fits])
-
-    @property
-    def bse(self) -> pd.Series[float]:
-        """Standard errors of `params`; nan, with an `LDPWarning`, where there are none."""
-        return self._stacked([fit.bse for fit in self.fits])
+    params = property(
+        methodcaller("_stacked", attrgetter("params")),
+        doc="Estimated frequencies by group and category.",
+    )
+    bse = property(
+        methodcaller("_stacked", attrgetter("bse")),
+        doc="Standard errors of `params`; nan, with an `LDPWarning`, where there are none.",
+    )
+    tvalues = property(
+        methodcaller("_stacked", attrgetter("tvalues")),
+        doc="Unconstrained estimates over their standard errors.",
+    )
 
     def conf_int(self, alpha: float = 0.05, **how: Any) -> pd.DataFrame:
         """Confidence intervals of the frequencies, each from its own group.
@@ -440,11 +440,11 @@ class GroupedResults(ByGroup):
         if isinstance(method, str) and method in ("profile", "bootstrap"):
             remedy = "needs the data: fit one group by FrequencyModel"
             raise InvalidArgument("method", method, remedy)
-        return self._stacked([fit.conf_int(alpha, **how) for fit in self.fits])
+        return self._stacked(methodcaller("conf_int", alpha, **how))
 
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of estimates: the columns of `FrequencyResults.summary_frame`, group by group."""
-        return self._stacked([fit.summary_frame(alpha) for fit in self.fits])
+        return self._stacked(methodcaller("summary_frame", alpha))
 
     # -- ordered answers -------------------------------------------------------------------
 
@@ -457,7 +457,7 @@ class GroupedResults(ByGroup):
 
     def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
         """Cumulative frequencies of each group, as `FrequencyResults.cumulative`."""
-        return self._stacked([fit.cumulative(alpha) for fit in self.fits])
+        return self._stacked(methodcaller("cumulative", alpha))
 
     def quantile(self, q: Any, alpha: float = 0.05) -> pd.DataFrame:
         """Quantiles of each group, as `FrequencyResults.quantile`; a row for each q if several.
@@ -595,11 +595,6 @@ class GroupedResults(ByGroup):
     # -- presentation ----------------------------------------------------------------------
 
     @property
-    def tvalues(self) -> pd.Series[float]:
-        """Unconstrained estimates over their standard errors."""
-        return self._stacked([fit.tvalues for fit in self.fits])
-
-    @property
     def _subject(self) -> str:
         return self.name or "frequency"
 
@@ -654,19 +649,18 @@ class GroupedResults(ByGroup):
         return shown.index.get_level_values(0).tolist()
 
     def _heading(self) -> Heading:
-        *by, last = self.by
         sources = self.sources
         head = "Mechanism:" if len(sources) == 1 else "Mechanisms:"
         if len(sources) > _MOST_SOURCES:
             sources = (f"{len(sources)} kinds",)
-        left: list[Pair] = [(head if i == 0 else "", source) for i, source in enumerate(sources)]
+        heads = [head, *[""] * len(sources)]
+        left: list[Pair] = list(zip(heads, sources, strict=False))
         left.append(("Estimator:", estimator_text(self.fits[0])))
         alike = len({fit.epsilon for fit in self.fits}) == 1
         right: list[Pair] = [("Groups:", len(self.fits)), ("No. Reports:", self.nobs)]
         right.append(("Missing:", self.n_missing))
         right.append(("Epsilon (nats):" if alike else "Epsilon, largest:", self.epsilon))
-        name = f"{title(self, unnamed='')} by "
-        return name + (f"{', '.join(by)} and {last}" if by else last), left, right
+        return f"{title(self, unnamed='')} by {in_turn(self.by, len(self.by))}", left, right
 
     def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         places = frame.index.unique(0)
@@ -764,13 +758,10 @@ class GroupedResults(ByGroup):
         how: dict[str, Any] = {"sort": sort, "most": most, "title": title}
         return self._panels(level(alpha), category=category, ax=ax, figure=figure, **how)
 
-    def _stacked(self, parts: list[Table]) -> Table:
+    def _stacked(self, part: Callable[[Any], Any]) -> Any:
         """Series, or frames, of the groups with a row for every category of every group."""
-        both: Any = pd.concat(parts)  # type: ignore[arg-type]
-        stacked: Table = both.set_axis(
-            stacked_index(self.labels, self.categories, self.by, self.name)
-        )
-        return stacked
+        index = stacked_index(self.labels, self.categories, self.by, self.name)
+        return pd.concat(list(map(part, self.fits))).set_axis(index)
 
     @classmethod
     def _restored(cls, values: dict[str, Any]) -> GroupedResults:

@@ -29,7 +29,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -412,11 +412,8 @@ class Spread:
 
     def scaled(self, factor: float) -> Spread:
         """Of coordinates times the root of `factor`, which multiplies W."""
-        f = float(factor)
-        return Spread(
-            self.n, f * self.t1, f**2 * self.t2, f**3 * self.t3, f**2 * self.s2, f**3 * self.s3,
-            f**3 * self.u, f**3 * self.r, f**1.5 * self.lean,
-        )  # fmt: skip
+        powers = {"t1": 1, "t2": 2, "t3": 3, "s2": 2, "s3": 3, "u": 3, "r": 3, "lean": 1.5}
+        return replace(self, **{k: getattr(self, k) * factor**e for k, e in powers.items()})
 
     @property
     def b(self) -> float:
@@ -470,16 +467,14 @@ def slots(order: int) -> tuple[Array, dict[tuple[int, ...], tuple[Array, Array]]
 
     By factors: blocks left, and coefficients of `_KINDS` in sums over different respondents.
     """
-    every = list(_partitions(2 * order))
+    every, restricted = list(_partitions(2 * order)), {}
     blocks = np.array([max(p) + 1 for p in every])
-    restricted = {}
     for code in range(1, 2**order):
         factors = tuple(e for e in range(order) if code >> e & 1)
         left = []
         for p in every:  # the blocks of these slots, numbered again in order of appearance
             inside = [p[s] for e in factors for s in (2 * e, 2 * e + 1)]
-            order_of = {block: i for i, block in enumerate(dict.fromkeys(inside))}
-            left.append(tuple(order_of[block] for block in inside))
+            left.append(tuple(map(list(dict.fromkeys(inside)).index, inside)))
         coefficients = {p: _over_different(p) for p in set(left)}
         parts = np.array([max(p) + 1 for p in left])
         restricted[factors] = parts, np.array([coefficients[p] for p in left], dtype=np.float64)
@@ -699,9 +694,8 @@ def score_cumulants(
 def _projection(blocks: Blocks, mean: Array, L: Array, N: int) -> Spread:
     """Of white coordinates over the root of N, so W is a projection."""
     counts = np.concatenate([n for _, n in blocks()])
-    if np.count_nonzero(counts) == len(L) + 1:
-        return Spread.of_labels(counts)
-    return Spread.of(blocks, mean, L / math.sqrt(N))
+    is_labels = np.count_nonzero(counts) == len(L) + 1
+    return Spread.of_labels(counts) if is_labels else Spread.of(blocks, mean, L / math.sqrt(N))
 
 
 def _root(A: Array) -> Array:

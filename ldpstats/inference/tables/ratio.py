@@ -19,6 +19,10 @@ from ldpstats.likelihood.covariance import finite_array
 Kind = Literal["bounded", "unbounded", "complement", "not given"]
 
 
+def _holds(kind: Kind, low: float, high: float, value: float) -> bool:
+    return low <= value <= high if kind != "complement" else value <= low or value >= high
+
+
 @dataclass(frozen=True, slots=True)
 class Effect(Document):
     """An effect size and its confidence set.
@@ -72,9 +76,7 @@ class Effect(Document):
 
     def __contains__(self, value: float) -> bool:
         """Whether `value` is in the set."""
-        if self.kind == "complement":
-            return value <= self.lower or value >= self.upper
-        return self.lower <= value <= self.upper
+        return _holds(self.kind, self.lower, self.upper, value)
 
     def __str__(self) -> str:
         if not self.given:
@@ -151,9 +153,7 @@ class FiellerInterval:
     def __str__(self) -> str:
         if self.kind == "complement":
             return f"below {self.low:.4g} or above {self.high:.4g}"
-        return f"[{self.low:.4g}, {self.high:.4g}]" + (
-            "" if self.kind == "bounded" else " (unbounded)"
-        )
+        return f"[{self.low:.4g}, {self.high:.4g}]{' (unbounded)' * (self.kind == 'unbounded')}"
 
     def _repr_html_(self) -> str:
         """The text as lines of HTML, for a notebook."""
@@ -161,9 +161,7 @@ class FiellerInterval:
 
     def __contains__(self, ratio: float) -> bool:
         """Whether `ratio` is in the set."""
-        if self.kind == "complement":
-            return ratio <= self.low or ratio >= self.high
-        return self.low <= ratio <= self.high
+        return _holds(self.kind, self.low, self.high, ratio)
 
 
 def fieller(
@@ -213,17 +211,14 @@ def fieller(
         raise InvalidArgument("cov", cov, "with var_num and var_den must be a covariance matrix")
     # the set is A r^2 - 2 B r + C <= 0
     A, B, C = den**2 - z2 * var_den, num * den - z2 * cov, num**2 - z2 * var_num
-    if A == 0 and B == 0:
-        if C > 0:
-            raise InvalidArgument("den", 0.0, "is 0 without variance: the ratio is undefined")
+    if A == 0 and B == 0 and C > 0:
+        raise InvalidArgument("den", 0.0, "is 0 without variance: the ratio is undefined")
+    discriminant = B**2 - A * C
+    if (A == 0 and B == 0) or (discriminant <= 0 and A < 0):
         return FiellerInterval(-np.inf, np.inf, "unbounded")
     if A == 0:  # C <= 2 B r, a half line
         end = C / (2 * B)
-        low, high = (end, np.inf) if B > 0 else (-np.inf, end)
-        return FiellerInterval(low, high, "unbounded")
-    discriminant = B**2 - A * C
-    if discriminant <= 0 and A < 0:
-        return FiellerInterval(-np.inf, np.inf, "unbounded")
+        return FiellerInterval(*((end, np.inf) if B > 0 else (-np.inf, end)), "unbounded")
     # If A > 0 the set holds num/den, so a negative discriminant is rounding. The larger root comes
     # first and the other from the product C/A, without cancellation.
     far = B + np.copysign(np.sqrt(max(discriminant, 0.0)), B)
@@ -332,9 +327,7 @@ def odds_profile(
         target = white @ x
         nearest, distance = nnls(white, target)
     a, d, b, c = nearest.tolist()
-    estimate = math.inf if a * d > 0.0 else math.nan
-    if b * c > 0.0:
-        estimate = a * d / (b * c)
+    estimate = a * d / (b * c) if b * c > 0.0 else math.inf if a * d > 0.0 else math.nan
     if spread <= 0.0:  # the cells are known
         return (estimate, 0.0, math.inf) if math.isnan(estimate) else (estimate,) * 3
 
@@ -349,19 +342,13 @@ def odds_profile(
     if not inside_grid.size:  # all of the set is beyond the grid
         end = math.exp(reach)
         return (estimate, end, math.inf) if estimate > 1.0 else (estimate, 0.0, 1.0 / end)
-    ends = []
-    for side, pair in ((0, (0, 1)), (1, (2, 3))):  # a d = 0 at the odds ratio 0; b c at infinity
-        limit = math.inf if side else 0.0
-        without = [np.delete(white, cell, axis=1) for cell in pair]
-        if min(nnls(part, target)[1] for part in without) ** 2 <= distance**2 + critical:
-            ends.append(limit)
-            continue
-        at = inside_grid[-1] if side else inside_grid[0]
-        if at in (0, grid.size - 1):
-            ends.append(limit)  # beyond the grid
-            continue
-        inside, outside = grid[at], grid[at + (1 if side else -1)]
-        ends.append(math.exp(root(lambda v: -excess(v), [inside], [outside])[0]))
+    ends = [0.0, math.inf]
+    for side, pair in enumerate(((0, 1), (2, 3))):  # a d = 0 at the odds ratio 0; b c at infinity
+        without = [nnls(np.delete(white, cell, axis=1), target)[1] for cell in pair]
+        at = inside_grid[-side]
+        if min(without) ** 2 > distance**2 + critical and at not in (0, grid.size - 1):
+            inside, outside = grid[at], grid[at + (1 if side else -1)]
+            ends[side] = math.exp(root(lambda v: -excess(v), [inside], [outside])[0])
     return estimate, ends[0], ends[1]
 
 

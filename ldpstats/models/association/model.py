@@ -39,7 +39,7 @@ from ldpstats.models.association.groups import (
     variable_names,
 )
 from ldpstats.models.association.results import AssociationResults, made_of
-from ldpstats.models.frequency.model import FrequencyModel, settings_of
+from ldpstats.models.frequency.model import settings_of
 from ldpstats.models.frequency.tests import misfit, warn_of_doubts
 from ldpstats.models.posterior.draws import ENGINES, frequency_posterior
 from ldpstats.models.posterior.results import Origin, TablePosterior, table_law
@@ -165,25 +165,14 @@ class AssociationModel(Model):
         sizes = " x ".join(map(str, self.sizes))
         return f"AssociationModel({', '.join(self.names)}: {sizes}; n={self.nobs})"
 
-    @property
-    def nobs(self) -> int:
-        """Number of respondents."""
-        return self.evidence.nobs
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Categories of each variable."""
-        return self.evidence.sizes
+    nobs = property(attrgetter("evidence.nobs"), doc="Number of respondents.")
+    sizes = property(attrgetter("evidence.sizes"), doc="Categories of each variable.")
+    margins = property(attrgetter("evidence.margins"), doc="The model of each variable alone.")
 
     @property
     def shared_cohorts(self) -> bool:
         """Whether variables share the cohorts of their respondents."""
         return any(group.counts.shared_cohorts for group in self.evidence.groups)
-
-    @property
-    def margins(self) -> tuple[FrequencyModel, ...]:
-        """The model of each variable alone."""
-        return self.evidence.margins
 
     # -- problems ----------------------------------------------------------------------------
 

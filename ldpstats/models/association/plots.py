@@ -134,28 +134,38 @@ def plot_mosaic(
     left = np.cumsum(wide) - wide + _GAP * (np.cumsum(wide > 0) - 1)
     conditional = p / np.where(wide > 0, wide, 1.0)[:, None]
     ends = np.hstack([np.zeros((len(p), 1)), np.cumsum(conditional, axis=1)])
-    tiles = np.stack([*np.broadcast_arrays(left[:, None], ends[:, :-1], wide[:, None])], axis=-1)
-    tiles = np.concatenate([tiles, np.diff(ends)[..., None]], axis=-1)  # x, y, width, height
-    shown = wide > 0
+    each = left[:, None], ends[:, :-1], wide[:, None], np.diff(ends)  # x, y, width, height
+    tiles, shown = np.stack(np.broadcast_arrays(*each), axis=-1), wide > 0
     _fill(ax, tiles[shown], cmap(norm(z))[shown])
     hatch(ax, tiles[(low <= 0) & (p > 0)], "0.5")
-    side = _name_mosaic(ax, table, left, wide, ends)
+    # labels of X below their columns; those of Y on an axis beside the tiles of the last
+    middles, rows = left[shown] + wide[shown] / 2, np.array(labels_of(table.index))
+    last, columns = ends[shown][-1], labels_of(table.columns)
+    ax.set_xticks(middles, rows[shown])
+    ax.set_xlim(0.0, float(left[-1] + wide[-1]))
+    ax.set_ylim(1.0, 0.0)
+    ax.set_ylabel("cumulative conditional frequency")
+    ax.yaxis.set_major_formatter(lambda value, _: percent_text(value))
+    ax.tick_params(axis="x", length=0)
+    side = ax.secondary_yaxis("right")
+    side.set_yticks((last[:-1] + last[1:]) / 2, columns)
+    side.tick_params(length=0, pad=_LEADER)
+    for one in (ax, side):
+        one.spines[:].set_visible(False)
+    side.set_ylabel(variable_name(table.columns, "Y"))
     notes = [_HATCHED] if np.any((low <= 0) & (p > 0)) else []
     notes.append("bars: intervals of the boundaries between tiles")
     if not shown.all():
-        absent = ", ".join(np.array(labels_of(table.index))[~shown])
-        notes.append(f"of frequency 0, not shown: {absent}")
+        notes.append(f"of frequency 0, not shown: {', '.join(rows[~shown])}")
     lines = in_lines("\n".join(notes), ax, float(ax.xaxis.label.get_fontsize()))
     ax.set_xlabel(f"{variable_name(table.index, 'X')}\n{lines}")
     set_title(ax, title)
     settle(ax, colour_bar(ax, ScalarMappable(norm, cmap), _Z_LABEL), wide[shown], own)
     set_title(ax, title)  # in lines as wide as the axes are now
-    names = labels_of(table.columns)
-    _move_apart(ax, side.yaxis, names, np.asarray(side.get_yticks()), ax.get_xlim()[1])
+    _move_apart(ax, side.yaxis, columns, np.asarray(side.get_yticks()), ax.get_xlim()[1])
     if ax.get_xticklabels()[0].get_rotation():  # some columns are narrower than their labels
         ax.tick_params(axis="x", pad=_LEADER)
-        at = left[shown] + wide[shown] / 2
-        _move_apart(ax, ax.xaxis, list(np.array(labels_of(table.index))[shown]), at, 1.0)
+        _move_apart(ax, ax.xaxis, list(rows[shown]), middles, 1.0)
     _draw_bars(ax, *bars, left, wide)
     return ax
 
@@ -170,25 +180,6 @@ def _fill(ax: Axes, tiles: Array, colours: Array) -> None:
         tile = Rectangle((x, y), wide, high, facecolor=colour, edgecolor="white", lw=0.8)
         tile.set_in_layout(False)  # it is inside the axes: the layout need not look at it
         ax.add_patch(tile)
-
-
-def _name_mosaic(ax: Axes, table: pd.DataFrame, left: Array, wide: Array, ends: Array) -> Any:
-    """Labels of X below their columns; those of Y on an axis beside the tiles of the last."""
-    shown = np.flatnonzero(wide)
-    ax.set_xticks(left[shown] + wide[shown] / 2, np.array(labels_of(table.index))[shown])
-    ax.set_xlim(0.0, float(left[-1] + wide[-1]))
-    ax.set_ylim(1.0, 0.0)
-    ax.set_ylabel("cumulative conditional frequency")
-    ax.yaxis.set_major_formatter(lambda value, _: percent_text(value))
-    ax.tick_params(axis="x", length=0)
-    ax.spines[:].set_visible(False)
-    side = ax.secondary_yaxis("right")
-    middle = (ends[shown[-1], :-1] + ends[shown[-1], 1:]) / 2
-    side.set_yticks(middle, labels_of(table.columns))
-    side.tick_params(length=0, pad=_LEADER)
-    side.spines[:].set_visible(False)
-    side.set_ylabel(variable_name(table.columns, "Y"))
-    return side
 
 
 def _move_apart(ax: Axes, axis: Any, names: list[str], middle: Array, edge: float) -> None:

@@ -230,14 +230,15 @@ def known_answers(results: Laws, documents: Sequence[Mapping[str, Any]]) -> Answ
     """
     if results.linear.at is not None or results.linear.covariance is None:
         return None
-    makers = lambda: [mechanism_from_dict(dict(one)) for one in documents]  # noqa: E731
-    tally, exact, linear = results.tally, results.exact, results.linear
+    tally = results.tally if results.linear_method == "one step" else None
+    exact = results.exact if results.exact is not None and len(documents) == 1 else None
+    makers = map(mechanism_from_dict, map(dict, documents))
     if results.law is not None:
-        return _of_labels(results.law, [maker.channel() for maker in makers()])
-    if results.linear_method == "one step" and isinstance(tally, PathLaw):
-        return _of_scores(linear, tally, makers())
-    if exact is not None and exact.known.all() and len(documents) == 1:
-        return _of_counts(linear, exact, makers()[0])
+        return _of_labels(results.law, [maker.channel() for maker in makers])
+    if isinstance(tally, PathLaw):
+        return _of_scores(results.linear, tally, list(makers))
+    if exact is not None and exact.known.all():
+        return _of_counts(results.linear, exact, next(makers))
     return None
 
 

@@ -172,10 +172,9 @@ class FrequencyModel(Model):
         """The groups whose devices have unknown parameters."""
         return DeviceGroups(self.sources, self.cohorts if any(self.cohorts) else ())
 
-    @property
-    def categories(self) -> pd.Index[Any]:
-        """Labels of the categories or candidates, in order."""
-        return self._labels
+    categories = property(
+        attrgetter("_labels"), doc="Labels of the categories or candidates, in order."
+    )
 
     @property
     def nobs(self) -> int:

@@ -430,9 +430,8 @@ class FrequencyResults(Results, Laws):
         except InvalidArgument:  # which names another argument
             remedy = f"and {first!r} were never reported, of which conf_int() tells more"
             raise InvalidArgument("second", second, remedy) from None
-        values = np.r_[
-            test.effect, np.ravel(test.sd), test.conf_int(alpha)[0], np.ravel(test.pvalue)
-        ]
+        sd, ends, p = np.ravel(test.sd), test.conf_int(alpha)[0], np.ravel(test.pvalue)
+        values: Any = np.r_[test.effect, sd, ends, p]
         return pd.Series(values, index=[*ESTIMATES, "pvalue"], name=f"{first} - {second}")
 
     def ratio(self, first: Any, second: Any, alpha: float = 0.05) -> FiellerInterval:

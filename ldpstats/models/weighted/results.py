@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,7 +42,7 @@ from ldpstats.models.layout import (
     resolution_notes,
     title,
 )
-from ldpstats.models.results import ByGroup, Label, compared, stacked_index
+from ldpstats.models.results import ByGroup, compared, stacked_index
 from ldpstats.models.weighted.base import (
     DesignResults,
     difference_rows,
@@ -114,20 +115,14 @@ class WeightedResults(ByGroup, DesignResults):
         by = f"{len(self.domains.labels)} domains by {', '.join(self.by)}, " if self.by else ""
         return f"WeightedResults({self.method}, {by}k={len(self.categories)}, n={self.nobs})"
 
-    @property
-    def by(self) -> tuple[str, ...]:
-        """The columns that make the domains; none where there is one."""
-        return self.domains.by
+    by = property(attrgetter("domains.by"), doc="The columns that make the domains, if any.")
+    labels = property(attrgetter("domains.labels"))
 
     @property
     def index(self) -> pd.Index[Any]:
         if not self.by:
             return self.categories
         return stacked_index(self.domains.labels, self.categories, self.by, self.name)
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        return self.domains.labels
 
     @property
     def _sizes(self) -> list[int]:
