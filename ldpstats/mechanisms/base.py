@@ -886,7 +886,7 @@ _ALIASES = {"categories": "k", "alphabet": "k", "edges": "k", "outputs": "n_outp
 
 def _made_of(mechanism: Any) -> object | None:
     """The steps of a device, or the description of a computed mechanism; None of others."""
-    return getattr(mechanism, "device", None) or getattr(mechanism, "description", None)
+    return vars(mechanism).get("device") or vars(mechanism).get("description")
 
 
 def told_apart(mechanisms: Iterable[Any]) -> list[str]:
@@ -949,8 +949,8 @@ def _text(mechanism: Any, name: str, value: Any) -> str:
         if len(labels) > _NAMED:
             return f"{len(labels)} of {mechanism.k}"
         return "{" + ", ".join(shorten(label, _LONGEST) for label in labels) + "}"
-    if name == "epsilon" and getattr(mechanism, "levels", None) is not None:
-        levels = mechanism.levels  # of each sensitive category
+    if name == "epsilon" and (levels := vars(mechanism).get("levels")) is not None:
+        # of each sensitive category
         if len(levels) > _NAMED:
             return f"{min(levels):.6g} to {max(levels):.6g}"
         return "(" + ", ".join(f"{one:.6g}" for one in levels) + ")"

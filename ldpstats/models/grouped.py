@@ -36,6 +36,7 @@ from ldpstats.models.frequency.model import (
 from ldpstats.models.frequency.results import FrequencyResults, interval_kind
 from ldpstats.models.frequency.samples import homogeneity
 from ldpstats.models.layout import (
+    PRESENCE,
     Frame,
     Heading,
     Pair,
@@ -91,12 +92,8 @@ class GroupedModel(Model):
         without a report is not fitted: `fit` warns, and the summary names it.
     by : str or sequence of str
         Names of the columns that make the groups, one for each value of a label.
-    candidates : sequence of str or CandidateMap, optional
-        Values to look for; for mechanisms with an open alphabet only.
-    incomplete : bool
-        Whether other answers than the candidates are known to exist, see `FrequencyModel`.
-    name : str, optional
-        Name of the variable; that of the reports by default.
+    candidates, incomplete, name
+        As for `FrequencyModel`.
     n_ungrouped : int
         Respondents who are in no group, because their group is not known; for the summary.
 
@@ -240,15 +237,11 @@ class GroupedModel(Model):
 
         Parameters
         ----------
-        rng : numpy.random.Generator
-            The same seed gives the same draws.
+        rng, draws, engine
+            As for `FrequencyModel.fit_posterior`.
         prior : Pooling, optional
             See `ldpstats.priors.Pooling`, which is the default: a half-normal law of scale 1 for
             the standard deviation of log ratios between groups, a flat common distribution.
-        draws : int
-            Over all 16 chains, at least 160; rounded up to a multiple of 16.
-        engine : {"hmc", "pymc"}
-            The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
 
         Raises
         ------
@@ -667,7 +660,7 @@ class GroupedResults(ByGroup):
         kinds = "; or ".join(dict.fromkeys(interval_kind(self.fits[place]) for place in places))
         return [
             interval_note(alpha, f"{kinds}, within each group", uncut, source),
-            f"p-value: {super()._interval_words()[1]}.",
+            f"p-value: {PRESENCE}.",
         ]
 
     def _notes(self, frame: Frame, details: bool = False) -> list[str]:
@@ -719,21 +712,13 @@ class GroupedResults(ByGroup):
 
         Parameters
         ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        sort : bool, optional
-            Whether the category that is largest on average is on top; False (or "none") keeps the
-            order of the categories. Default: True, but False for bins of numbers.
-        most : int
-            Categories to draw at most: the largest. A line says how many more there are. Of the
-            groups, the first 24 are drawn.
-        title : str, optional
-            "" for none; by default the variable and what the groups are made by.
+        alpha, sort, most, title
+            As for `FrequencyResults.plot`, of categories by their means over groups, of which the
+            first 24 are drawn.
         figure : matplotlib Figure or SubFigure, optional
             Where to draw; the figure gets the constrained layout.
         category : label, optional
-            Draw this category only, such as "yes": a line for each group on one axes. `sort` and
-            `most` are then of the groups.
+            Draw this category only: a line for each group; `sort` and `most` are then of groups.
         ax : matplotlib Axes, optional
             Where to draw one category.
 

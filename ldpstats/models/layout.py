@@ -146,6 +146,7 @@ def interval_columns(alpha: float) -> list[str]:
 PARTLY_PROTECTED = (
     "NOTE: epsilon protects the sensitive categories only: reports may reveal any other answer."
 )
+PRESENCE = "of p = 0 against p > 0, not adjusted for the number of categories"  # p-values
 DOUBTFUL = 0.01  # p-value of a goodness of fit below which a summary warns
 
 Pair = tuple[str, Any]
@@ -693,7 +694,7 @@ class Tabulated(Facts):
 
     def _interval_words(self) -> tuple[str, str]:
         """How intervals are computed, and what p-values are of, in words."""
-        return "Wald", "of p = 0 against p > 0, not adjusted for the number of categories"
+        return "Wald", PRESENCE
 
     def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         """What intervals and p-values are; `source` the words of `_estimate_cells`."""

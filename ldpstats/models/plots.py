@@ -439,12 +439,9 @@ def moved(
 
 
 @contextmanager
-def fitting(show: bool) -> Iterator[None]:
-    """A bar, if it is to be shown, of the likelihoods that are maximised meanwhile."""
-    if show:
-        with progress_bar("fitting") as advance, watched(advance):
-            yield
-    else:
+def fitting() -> Iterator[None]:
+    """A bar of the likelihoods that are maximised meanwhile."""
+    with progress_bar("fitting") as advance, watched(advance):
         yield
 
 

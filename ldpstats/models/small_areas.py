@@ -387,16 +387,8 @@ class SmallAreas(Stored):
 
         Parameters
         ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        sort : bool
-            Whether the largest estimate is on top; False (or "none") keeps the order.
-        most : int
-            Areas to draw at most: those with the largest estimates. A line says how many more there
-            are.
-        title : str, optional
-            "" for none.
-        ax : matplotlib Axes, optional
+        alpha, sort, most, title, ax
+            As for `FrequencyResults.plot`, of areas.
 
         Returns
         -------

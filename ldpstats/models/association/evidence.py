@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from itertools import chain, repeat
@@ -400,7 +400,7 @@ def estimated(
             if V.factors is None:
                 V = without_rounding(V.matrix(), plain.variances().max())
     else:
-        with fitting(progress):
+        with fitting() if progress else nullcontext():
             if isinstance(estimator, MLE) and estimator.constraints is None:
                 solution = maximum(evidence, estimator)
             else:

@@ -225,12 +225,8 @@ class AssociationModel(Model):
             "thresholded", "cvxpy"; or an estimator object. Whatever it is, intervals rest on
             "moments-gls", over candidates on "inversion", and where reports are bits on "one_step";
             the moments that are asked for by name are their own.
-        cov_type : {"default", "linear", "fpe16"}
-            Covariance of `params`: "default" is the information on the tangent space of the simplex
-            for likelihood estimates; "linear" that of the unconstrained estimate; "fpe16" the
-            inverse information without the constraint (FPE16 III-C), which overstates.
-        progress : bool
-            Whether a bar on standard error shows how far the gap of the likelihood has fallen.
+        cov_type, progress
+            As for `FrequencyModel.fit`.
 
         Raises
         ------
@@ -241,13 +237,9 @@ class AssociationModel(Model):
 
         Warns
         -----
-        ConvergenceWarning
-            When the estimator stops before its certificate is reached.
-        MisfitWarning
-            When the goodness of fit of a variable's own reports has a p-value below .001, other
-            than for answers that are known not to be among the candidates.
-        LDPWarning
-            When the condition number of the channels together is above 1e8.
+        ConvergenceWarning, MisfitWarning, LDPWarning
+            As `FrequencyModel.fit`, of the estimator, of a variable's own reports, and of the
+            channels together.
         """
         cov_type = one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
         progress = boolean("progress", progress)
@@ -305,16 +297,12 @@ class AssociationModel(Model):
 
         Parameters
         ----------
-        rng : numpy.random.Generator
-            The same seed gives the same draws.
+        rng, draws, engine
+            As for `FrequencyModel.fit_posterior`.
         prior : Dirichlet, LogisticNormal, Margins or None
             See `ldpstats.priors`. Of the cells: a Dirichlet law with one concentration or one by
             cell, or a logistic normal; `Margins` for what is known of single variables. None is the
             flat one, ``Dirichlet(1.0)``.
-        draws : int
-            Over all 16 chains, at least 160; rounded up to a multiple of 16.
-        engine : {"hmc", "pymc"}
-            The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
 
         Raises
         ------

@@ -307,18 +307,13 @@ class TableResults(JointTable, Results):
             bars with their intervals, of two answers those of the second alone. A mosaic draws
             categories that would be too thin to read together, as "other (n)".
         ax : matplotlib Axes, optional
-        alpha : float
-            One minus the coverage of the intervals.
-        title : str, optional
-            "" for none; by default the variables and the number of respondents.
+        alpha, title
+            As for `FrequencyResults.plot`.
         on : str, optional
             For "conditional", the variable in the condition; the first by default.
         panels : bool
-            For "conditional", whether each condition has axes of its own.
-
-        Returns
-        -------
-        matplotlib Axes, with `panels` an array of them
+            For "conditional", whether each condition has axes of its own, of which an array is
+            returned.
 
         Raises
         ------
@@ -381,10 +376,8 @@ class AssociationResults(TableResults):
 
     Attributes
     ----------
-    names : tuple of str
-        Names of the variables.
-    labels : tuple of Index
-        Categories of each variable.
+    names, labels : tuple of str, tuple of Index
+        Of the variables, and of the categories of each.
     nobs, n_missing : int
         Respondents whose reports the estimate rests on, and those who were left out because a
         report was missing.
@@ -404,8 +397,7 @@ class AssociationResults(TableResults):
     smallest_expected : float
         Smallest count of a pair of reports that is expected under independence.
     llf, gap, gap_nats : float
-        Log-likelihood at `params` in nats, and its certificate: no other p gains more than
-        `gap_nats` nats, or `gap` per respondent; nan for estimates that maximise no likelihood.
+        As of `FrequencyResults`.
     independence : TestResult or None
         The score test of independence; None where a variable does not vary.
     law : CellLaw or None

@@ -80,8 +80,8 @@ class SumLaw:
     nobs: Array
 
     @cached_property
-    def _classes(self) -> tuple[Array, Array, Array, Array]:
-        """Distinct scores in [0, 1], their shares and moments, and the class of each category.
+    def _classes(self) -> tuple[Array, Array, Array]:
+        """Distinct scores in [0, 1], their shares and moments.
 
         Answers of one score keep their proportions, whatever the value.
         """
@@ -90,7 +90,7 @@ class SumLaw:
         weighted = (self.moments * self.p).reshape(-1, of.size)
         sums = np.array([np.bincount(of, weights=row) for row in weighted])
         unit = (scores - scores[0]) / (scores[-1] - scores[0])
-        return unit, share, (sums / share).reshape(*self.moments.shape[:2], -1), of
+        return unit, share, (sums / share).reshape(*self.moments.shape[:2], -1)
 
     def _tilted(self, tilt: Array) -> Array:
         """Shares of the classes, (..., m), whose sum falls with `tilt`; those found at zero."""
@@ -104,11 +104,6 @@ class SumLaw:
         unit = self._classes[0]
         parts = np.array_split(_TILTS, 1 + unit.size // _MANY)
         return np.concatenate([self._tilted(part) @ unit for part in parts])
-
-    def frequencies(self, value: float) -> Array:
-        """The likeliest frequencies, shape (k,), whose sum of scores is `value`."""
-        _, share, _, of = self._classes
-        return np.asarray(self.p * (self._shares(value) / share)[of])
 
     def _shares(self, value: float) -> Array:
         u, least = self._classes[0], self.scores.min()

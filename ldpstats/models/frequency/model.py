@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, compress, filterfalse
@@ -206,7 +207,7 @@ class FrequencyModel(Model):
 
     @cached_property
     def _moments(self) -> Moments:
-        return joined(self.problems)
+        return self.problems[0] if len(self.problems) == 1 else joined(self.problems)
 
     @cached_property
     def _inference(self) -> Moments:
@@ -348,7 +349,7 @@ class FrequencyModel(Model):
             boolean("progress", progress)
             whole = self._groups, self.name, self._n_missing
             return fit_parameters(*whole, method, constraints, cov_type)
-        with fitting(boolean("progress", progress)):
+        with fitting() if boolean("progress", progress) else nullcontext():
             results = self.fit_quietly(method, constraints, cov_type)
         warn_of_caution(results.caution)
         warn_of_doubts(self.misfit(results), results.condition)
@@ -446,18 +447,17 @@ class FrequencyModel(Model):
             problem = self._one_step
         else:
             problem = self._inference
-        full = np.full(self._moments.k, np.nan)
+        V: Covariance | None = None
+        estimate, variances = np.full(self._moments.k, np.nan), None
         if at is not None and not at.size:
-            linear = Uncertain(full, Covariance.dense(np.empty((0, 0))), at)
-        elif problem.has_errors and not problem.has_covariance:
-            alone = problem.estimate_variances(self._reference)
-            linear = Uncertain(problem.estimate()[0], None, variances=alone)
+            V = Covariance.dense(np.empty((0, 0)))
         else:
-            estimate = problem.estimate()[0]
-            V = problem.covariance(self._reference) if problem.has_errors else None
-            if at is not None:
-                full[at] = estimate
-            linear = Uncertain(estimate if at is None else full, V, at)
+            estimate[slice(None) if at is None else at] = problem.estimate()[0]
+            if problem.has_errors and problem.has_covariance:
+                V = problem.covariance(self._reference)
+            elif problem.has_errors:
+                variances = problem.estimate_variances(self._reference)
+        linear = Uncertain(estimate, V, at, variances=variances)
         if selection is not None:
             p = np.where(np.isnan(linear.estimate), 0.0, linear.estimate)
             fitted, kind = Uncertain(p, linear.covariance, linear.at), "linear"
@@ -620,9 +620,8 @@ class FrequencyModel(Model):
         likelihood, se = self.likelihood(), results.linear.bse()
         W, n = observed(likelihood)
         seen = Likelihood(W.prepared(), n)
-        best = MLE().solve(likelihood).p
-        maximum = seen.loglike(best)
-        ends = np.empty((likelihood.k, 2))
+        best = self._maximum.p
+        maximum, ends = seen.loglike(best), np.empty((likelihood.k, 2))
         with maybe_bar("profiles", progress) as advance:
             for i in range(likelihood.k):
                 path = _Path(seen, i, best)

@@ -44,6 +44,7 @@ from ldpstats.models.frequency.intervals import METHODS, Laws
 from ldpstats.models.layout import (
     ESTIMATES,
     LONGEST_LABEL,
+    PRESENCE,
     Frame,
     Heading,
     closing_notes,
@@ -431,7 +432,7 @@ class FrequencyResults(Results, Laws):
             remedy = f"and {first!r} were never reported, of which conf_int() tells more"
             raise InvalidArgument("second", second, remedy) from None
         sd, ends, p = np.ravel(test.sd), test.conf_int(alpha)[0], np.ravel(test.pvalue)
-        values: Any = np.r_[test.effect, sd, ends, p]
+        values: list[float] = [*test.effect, *sd, *ends, *p]
         return pd.Series(values, index=[*ESTIMATES, "pvalue"], name=f"{first} - {second}")
 
     def ratio(self, first: Any, second: Any, alpha: float = 0.05) -> FiellerInterval:
@@ -634,11 +635,11 @@ class FrequencyResults(Results, Laws):
         if not self.linear.has_errors:
             frame = self._estimates_frame(alpha).assign(presence_pvalue=np.nan)
             return frame, frame
-        uncut = self.conf_int(alpha, clip=False)
-        ends = self._cut(uncut.to_numpy(copy=True), "default", self.linear, alpha)
-        bounds = pd.DataFrame(ends, index=self.categories, columns=["lower", "upper"])
-        frame = self._estimates_frame(alpha, bounds)
-        return frame.assign(presence_pvalue=self.presence_pvalues()), uncut
+        bounds, ends = self._by_method("default", alpha), ["lower", "upper"]
+        uncut = pd.DataFrame(bounds.copy(), self.categories, ends)
+        cut = self._cut(bounds, "default", self.linear, alpha)
+        frame = self._estimates_frame(alpha, pd.DataFrame(cut, self.categories, ends))
+        return frame.assign(presence_pvalue=self._zero_pvalues("larger")), uncut
 
     def _heading(self) -> Heading:
         name, left, right = super()._heading()
@@ -664,7 +665,7 @@ class FrequencyResults(Results, Laws):
             (uncut["lower"] >= 1.0, "above 1", "lower"),
         ):
             if beyond.any():
-                s = "s" * (beyond.sum() > 1)
+                s = "s" * int(beyond.sum() > 1)
                 notes.append(
                     f"NOTE: before the cut the interval{s} of "
                     f"{_first_labels(frame.index[beyond])} lay wholly {where}; the {end} "
@@ -678,7 +679,7 @@ class FrequencyResults(Results, Laws):
                 f"NOTE: the {words.format(_first_labels(frame.index[missed]))} not contain the "
                 "estimate, which is constrained: intervals belong to the unconstrained one."
             )
-        return [*notes, f"p-value: {self._interval_words()[1]}."]
+        return [*notes, f"p-value: {PRESENCE}."]
 
     def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         notes: list[str] = []

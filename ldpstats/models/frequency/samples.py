@@ -335,14 +335,8 @@ def two_sample_test(
     ----------
     first, second : Reports, Counts or BitCounts, or lists of them
         Reports of the two groups, over the same categories, of different persons.
-    method : {"default", "pearson", "wald"}
-        "pearson": chi-square on the privatised 2 x l table; needs one mechanism for both groups.
-        "wald": difference of the linear estimates with the covariance pooled under the null; the
-        groups may have different mechanisms or epsilon. The default is "pearson" where it applies,
-        a score test of whole reports of bits or blocks by the same mechanisms, and else "wald".
-        Categories that are expected in fewer than five reports are tested together.
-    candidates : sequence of str or CandidateMap, optional
-        Values to compare the frequencies of; for mechanisms with an open alphabet only.
+    method, candidates
+        As for `homogeneity_test`.
 
     Returns
     -------
@@ -351,11 +345,9 @@ def two_sample_test(
 
     Raises
     ------
-    InvalidArgument
-        If a group is empty, the method unknown, or the `ids` of the groups overlap: the answers of
-        the same persons are not independent, see `AssociationModel`.
-    MechanismMismatch
-        For groups over different categories.
+    InvalidArgument, MechanismMismatch
+        As `homogeneity_test`; answers of the same persons are not independent, see
+        `AssociationModel`.
 
     See Also
     --------

@@ -65,10 +65,8 @@ class WeightedTable(TableResults, DesignResults):
 
     Attributes
     ----------
-    names : tuple of str
-        Names of the variables.
-    labels : tuple of Index
-        Categories of each variable.
+    names, labels : tuple of str, tuple of Index
+        Of the variables, and of the categories of each.
     nobs, n_missing : int
         Respondents with all answers, and those of the domain without.
     lacking : tuple of int
@@ -80,7 +78,7 @@ class WeightedTable(TableResults, DesignResults):
     epsilon : float
         Privacy of all reports of one respondent together, in nats; infinite if none is protected.
     sample : SampleFacts
-        The design in words, its numbers of strata and units, the sum of the weights.
+        As of `WeightedResults`.
 
     Examples
     --------
