@@ -886,7 +886,8 @@ _ALIASES = {"categories": "k", "alphabet": "k", "edges": "k", "outputs": "n_outp
 
 def _made_of(mechanism: Any) -> object | None:
     """The steps of a device, or the description of a computed mechanism; None of others."""
-    return vars(mechanism).get("device") or vars(mechanism).get("description")
+    own: dict[str, object] = vars(mechanism)
+    return own.get("device") or own.get("description")
 
 
 def told_apart(mechanisms: Iterable[Any]) -> list[str]:

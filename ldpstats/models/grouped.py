@@ -743,10 +743,11 @@ class GroupedResults(ByGroup):
         how: dict[str, Any] = {"sort": sort, "most": most, "title": title}
         return self._panels(level(alpha), category=category, ax=ax, figure=figure, **how)
 
-    def _stacked(self, part: Callable[[Any], Any]) -> Any:
+    def _stacked(self, part: Callable[[Any], Any]) -> pd.DataFrame:
         """Series, or frames, of the groups with a row for every category of every group."""
         index = stacked_index(self.labels, self.categories, self.by, self.name)
-        return pd.concat(list(map(part, self.fits))).set_axis(index)
+        stacked: pd.DataFrame = pd.concat(list(map(part, self.fits))).set_axis(index)
+        return stacked
 
     @classmethod
     def _restored(cls, values: dict[str, Any]) -> GroupedResults:

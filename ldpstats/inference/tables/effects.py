@@ -71,10 +71,8 @@ def risk_difference(
     P(Y = 0 | X = 0) - P(Y = 0 | X = 1): 0.4, 95% interval [0.3123, 0.4877]
     """
     (a, c, B, D), linear, (first, second) = _two_rows(P, covariance, i, i2, j)
-    numerator, denominator = (D, -B, -c, a), (0.0, 0.0, D, B)
-    return linear.ratio(
-        f"{first} - {second}", a * D - c * B, B * D, numerator, denominator, (-1.0, 1.0), alpha
-    )
+    values, rates = (a * D - c * B, B * D), [(D, -B, -c, a), (0.0, 0.0, D, B)]
+    return linear.ratio(f"{first} - {second}", values, rates, (-1.0, 1.0), alpha)
 
 
 def risk_ratio(
@@ -97,10 +95,8 @@ def risk_ratio(
     P(Y = 0 | X = 0) / P(Y = 0 | X = 1): 3, 95% interval [2.282, 4.217]
     """
     (a, c, B, D), linear, (first, second) = _two_rows(P, covariance, i, i2, j)
-    numerator, denominator = (D, 0.0, 0.0, a), (0.0, B, c, 0.0)
-    return linear.ratio(
-        f"{first} / {second}", a * D, c * B, numerator, denominator, (0.0, math.inf), alpha
-    )
+    values, rates = (a * D, c * B), [(D, 0.0, 0.0, a), (0.0, B, c, 0.0)]
+    return linear.ratio(f"{first} / {second}", values, rates, (0.0, math.inf), alpha)
 
 
 def odds_ratio(
@@ -149,8 +145,8 @@ def odds_ratio(
     j, j2 = table.pair("columns", columns, 1)
     at = [(i, j), (i2, j2), (i, j2), (i2, j)]
     linear = table.linear([table.cell(*cell) for cell in at])
-    against = [table.says(1, j), table.says(1, j2), table.says(0, i), table.says(0, i2)]
-    name = "odds ratio of {} against {}, {} against {}".format(*against)
+    (one, other), (x, x2) = map(table.says, (1, 1), (j, j2)), map(table.says, (0, 0), (i, i2))
+    name = f"odds ratio of {one} against {other}, {x} against {x2}"
     words = [f"P({table.says(0, row)}, {table.says(1, column)})" for row, column in at]
     if weak := linear.weak(words):
         ratio, low, high = odds_profile(linear.values, linear.covariance, level(alpha))
@@ -222,7 +218,7 @@ def conditional(
     X, Y = table.says(0, i), table.says(1, j)
     name = f"P({X} | {Y})" if given_axis else f"P({Y} | {X})"
     cell, total = linear.values
-    return linear.ratio(name, cell, total, (1.0, 0.0), (0.0, 1.0), (0.0, 1.0), alpha)
+    return linear.ratio(name, (cell, total), [(1.0, 0.0), (0.0, 1.0)], (0.0, 1.0), alpha)
 
 
 def conditionals(
@@ -309,22 +305,17 @@ class LinearForms:
     def ratio(
         self,
         name: str,
-        numerator: float,
-        denominator: float,
-        numerator_rates: tuple[float, ...],
-        denominator_rates: tuple[float, ...],
+        values: tuple[float, float],
+        rates: npt.ArrayLike,
         possible: tuple[float, float],
         alpha: float,
     ) -> Effect:
         """Ratio of two functions of the values with these derivatives."""
-        rates = np.array([numerator_rates, denominator_rates])
-        V = rates @ self.covariance @ rates.T
+        V = np.asarray(rates) @ self.covariance @ np.transpose(rates)
         moments = float(V[0, 0]), float(V[1, 1]), float(V[0, 1])
-        low, high, kind, message = fieller_within(
-            numerator, denominator, *moments, possible, level(alpha)
-        )
-        estimate = numerator / denominator if denominator > 0 else math.nan
-        return Effect(name, float(estimate), low, high, alpha, kind, message)
+        low, high, kind, words = fieller_within(*values, *moments, possible, level(alpha))
+        estimate = float(values[0] / values[1]) if values[1] > 0 else math.nan
+        return Effect(name, estimate, low, high, alpha, kind, words)
 
     def weak(self, words: Sequence[str]) -> str:
         """Message that names the values below four standard errors, with the remedy."""
@@ -476,7 +467,7 @@ def cramers_v(
     table, alpha = EstimatedTable(P, covariance), level(alpha)
     if min(table.p.shape) < 2:
         raise InvalidArgument("P", table.p.shape, "must have at least two rows and two columns")
-    name = "Cramer's V of {} and {}".format(*(str(label.name) for label in table.labels))
+    name = f"Cramer's V of {table.labels[0].name} and {table.labels[1].name}"
     at = [(axis, place) for axis in (0, 1) for place in range(table.p.shape[axis])]
     margins, words = table.linear([table.margin(*where) for where in at]), ""
     weak = margins.weak([f"P({table.says(*where)})" for where in at])

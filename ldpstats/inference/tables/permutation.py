@@ -653,9 +653,13 @@ def score_cumulants(
     N = space.n
     if space.joint is None:
         part = parts[0]
-        first = _projection(x[0], part.mean_x, space.x, N)
-        second = _projection(y[0], part.mean_y, space.y, N)
-        return Cumulants.of_moments(*moments([first, second.scaled(float(N))]))
+        spreads = []  # of white coordinates over the root of N, so W is a projection
+        for blocks, mean, L in ((x[0], part.mean_x, space.x), (y[0], part.mean_y, space.y)):
+            counts = np.concatenate([n for _, n in blocks()])
+            labels = np.count_nonzero(counts) == len(L) + 1
+            own = Spread.of_labels(counts) if labels else Spread.of(blocks, mean, L / math.sqrt(N))
+            spreads.append(own)
+        return Cumulants.of_moments(*moments([spreads[0], spreads[1].scaled(N)]))
     metric = (space.joint.T @ space.joint).reshape((len(space.x), len(space.y)) * 2)
     total, apart = np.zeros(space.df), 0.0
     k4 = k33 = k6 = 0.0
@@ -689,13 +693,6 @@ def score_cumulants(
     s, df = N / (N - 1), space.df
     third = 8.0 * df * s**3 + 12.0 * s * k4 + 6.0 * vv + 4.0 * agreement * k33 + k6
     return Cumulants(df * s, 2.0 * df * s**2 + k4, third)
-
-
-def _projection(blocks: Blocks, mean: Array, L: Array, N: int) -> Spread:
-    """Of white coordinates over the root of N, so W is a projection."""
-    counts = np.concatenate([n for _, n in blocks()])
-    is_labels = np.count_nonzero(counts) == len(L) + 1
-    return Spread.of_labels(counts) if is_labels else Spread.of(blocks, mean, L / math.sqrt(N))
 
 
 def _root(A: Array) -> Array:

@@ -638,28 +638,24 @@ def named_test(
         how = "statistic T of FPE16 III-D, as printed"
         return TestResult.chi_square(null, statistic, df, how)
     # over candidates on the dual estimate: the delta method of p - r c' fails for noisy totals
-    _refuse_many_cells(n_cells)
     dual = evidence.dual_moments
     P = dual.estimate()[0].reshape(sizes)
     smallest, how = smallest_expected(evidence), "Wald test on the one-step joint estimate"
-    return wald_test(names, P, dual.covariance(), smallest, how)
-
-
-def _refuse_many_cells(n_cells: int) -> None:
-    """Refuse a test of very many cells at once, whose covariance would have to be inverted."""
-    if n_cells > LARGEST_INFORMATION:
-        raise NotAvailable(
-            f"a Wald test needs the covariance of {n_cells} cells: use method='score'"
-        )
+    return wald_test(names, P, dual.covariance, smallest, how)
 
 
 def wald_test(
-    names: tuple[str, ...], P: Array, covariance: Covariance, smallest: float, method: str
+    names: Sequence[str],
+    P: Array,
+    covariance: Callable[[], Covariance],
+    smallest: float,
+    method: str,
 ) -> TestResult:
     """Wald's test of a two-way table P; `smallest` is its smallest expected count."""
-    _refuse_many_cells(P.size)
+    if P.size > LARGEST_INFORMATION:
+        raise NotAvailable(f"a Wald test needs the covariance of {P.size} cells: use 'score'")
     try:
-        statistic, df = association.wald_independence(P, covariance)
+        statistic, df = association.wald_independence(P, covariance())
     except NotIdentified:
         raise NotAvailable(
             "a Wald test needs more reports: without noise, cells that were never reported leave "

@@ -782,8 +782,7 @@ class AssociationResults(TableResults):
             P = self.linear.estimate
             if method == "wald" and len(sizes) == 2 and abs(P.sum() - 1.0) <= _ROUNDING:
                 how = "Wald test on the unconstrained joint estimate"
-                V = self.linear.known()
-                return wald_test(names, P.reshape(sizes), V, smallest, how)
+                return wald_test(names, P.reshape(sizes), self.linear.known, smallest, how)
             if evidence is None and method == "lr" and plain and not np.isnan(self.null_llf):
                 gain = max(2.0 * (self.llf - self.null_llf), 0.0)
                 return likelihood_ratio_test(names, sizes, gain, self.on_boundary)

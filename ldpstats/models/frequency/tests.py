@@ -289,12 +289,11 @@ def warn_of_caution(caution: str, stacklevel: int = 3) -> None:
         )
 
 
-def warn_of_doubts(misfit: str, condition: float, stacklevel: int = 3) -> None:
+def warn_of_doubts(misfit: str, condition: float) -> None:
     """Tell the caller of the caller of reports that do not fit, and of ill-conditioned channels."""
-    if misfit:
-        warnings.warn(misfit, MisfitWarning, stacklevel=stacklevel)
-    if words := ill_conditioned(condition):
-        warnings.warn(words, LDPWarning, stacklevel=stacklevel)
+    for words, kind in ((misfit, MisfitWarning), (ill_conditioned(condition), LDPWarning)):
+        if words:
+            warnings.warn(words, kind, stacklevel=3)
 
 
 # -- Chi-square tests of estimates, in which rare categories are put together ---------------------
