@@ -666,18 +666,12 @@ class Tabulated(Facts):
         """
         asked, linear = ["params", "bse"], ["linear", "linear_se"]
         first, second = frame[asked].to_numpy(float), frame[linear].to_numpy(float)
-        both_lack = np.isnan(first) & np.isnan(second)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            apart = np.abs(first - second) / second[:, 1:]
-        apart = np.where((first == second) | both_lack, 0.0, apart)
-        apart = np.where(np.isnan(apart), np.inf, apart)  # only one has any
+        alike = np.isclose(first, second, 0.0, 0.1 * second[:, 1:], equal_nan=True)
         digits, words = decimals(shown["linear_se"].to_numpy()), ", from the unconstrained estimate"
         heads, columns = ["estimate", "std err"], asked
-        if details or np.any(apart > 0.1):
+        if details or not alike.all():
             heads, columns = [*heads, "unconstr.", "std err"], [*asked, *linear]
-        elif np.array_equal(
-            frame[asked].round(digits), frame[linear].round(digits), equal_nan=True
-        ):
+        elif np.array_equal(first.round(digits), second.round(digits), equal_nan=True):
             words = ""
         else:
             words += ", which differs by less than a tenth of a std err"

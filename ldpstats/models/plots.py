@@ -9,7 +9,6 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, numbers, positive_integer
+from ldpstats.arguments import Array, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.solvers import watched
-from ldpstats.labels import align, midpoints, preview
-from ldpstats.models.layout import Fit, distinct_lines, one_line
+from ldpstats.labels import midpoints
+from ldpstats.models.layout import distinct_lines, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -454,42 +453,6 @@ _ROOM = 5.2  # inches beside the labels
 _SHORT = 0.004  # of the range of all that is drawn: intervals that a line does not show
 
 
-def plot_frequencies(
-    fit: Fit,
-    frame: pd.DataFrame,
-    ax: Axes | None,
-    alpha: float,
-    truth: Any = None,
-    sort: Any = None,
-    most: int = 25,
-    title: str | None = None,
-    detected: npt.NDArray[np.bool_] | None = None,
-) -> Axes:
-    """Draw estimates with intervals, one line a category; the largest where there are many.
-
-    Where it is known which are `detected`, (k,), the others have open markers.
-    """
-    k, true = len(frame), truth
-    if truth is not None:
-        remedy = f"must be {k} numbers"
-        true = numbers("truth", align("truth", truth, frame.index), remedy, (k,))
-        if not np.isfinite(true).all():
-            raise InvalidArgument("truth", truth, "must be finite numbers, one for each category")
-    most = positive_integer("most", most)
-    source = fit.sources[0] if len(fit.sources) == 1 else f"{len(fit.sources)} mechanisms"
-    words = title_text(title, "\n".join([*filter(None, [fit.name]), f"{source}, n = {fit.nobs:,}"]))
-    shown = shown_rows(frame["params"], frame["linear"], sorts(sort, frame.index), most)
-
-    def draw(ax: Axes, at: Array) -> None:
-        marked = None if detected is None else detected[shown]
-        draw_estimates(ax, at, frame.iloc[shown], interval_name(alpha), marked)
-        if true is not None:
-            ax.plot(true[shown], at, "d", color="C3", mfc="none", label="truth")
-
-    labels = axis_labels(frame.index[shown], LONGEST_LABEL)
-    return plot_rows(draw, labels, len(frame) - len(shown), ax, words, "frequency")
-
-
 def sorts(sort: Any, labels: pd.Index[Any] | None = None) -> bool:
     """Whether rows are sorted by their estimates; None keeps bins of numbers in their order."""
     if sort is None and labels is not None:
@@ -601,56 +564,7 @@ def plot_rows(
     return ax
 
 
-# -- Frequencies in several groups: panels, or one category with a line for each group ------------
-
-
-def plot_by_group(
-    frames: Mapping[Any, pd.DataFrame],
-    alpha: float,
-    name: str,
-    by: Sequence[str],
-    sizes: Sequence[int],
-    *,
-    category: Any,
-    ax: Axes | None,
-    figure: Any,
-    title: str | None,
-    sort: Any,
-    most: int,
-) -> Any:
-    """Draw all categories in a panel for each group, or one category with a line for each.
-
-    `frames` holds, by group, a frame with `params`, `lower` and `upper` by category; `sizes` are
-    numbers of reports. Returns the Axes of the panels, shape (groups,), or the one Axes.
-    """
-    groups = f"by {', '.join(by)}"
-    if category is None:
-        if ax is not None:
-            raise InvalidArgument("ax", ax, "goes with category=: pass figure= for all categories")
-        how: dict[str, Any] = {"sort": sort, "most": most, "sizes": sizes, "figure": figure}
-        return plot_groups(frames, alpha, title, f"{name} {groups}".lstrip(), **how)
-    if figure is not None:
-        raise InvalidArgument("figure", figure, "is for all categories: pass ax= for one")
-    words = title_text(title, f"{name}{': ' * bool(name)}{category}, {groups}")
-    most = positive_integer("most", most)
-    label, estimates = category.item() if isinstance(category, np.generic) else category, []
-    for frame in frames.values():
-        labels = frame.index.tolist()  # of another type, as 1 for True, are others
-        at = [i for i, one in enumerate(labels) if type(one) is type(label) and one == label]
-        if not at:
-            raise InvalidArgument("category", label, f"must be one of {preview(frame.index)}")
-        estimates.append(frame[["params", "lower", "upper"]].iloc[at[0]])
-    rows = pd.DataFrame(estimates).reset_index(drop=True)
-    names = pd.Index(_group_names(frames))
-    shown = shown_rows(rows["params"], rows["params"], sorts(sort, names), most)
-    short = axis_labels(names[shown], LONGEST_LABEL)
-    lines = [f"{one}, n = {sizes[i]:,}" for one, i in zip(short, shown, strict=True)]
-    draw = partial(draw_estimates, frame=rows.iloc[shown], interval=interval_name(alpha))
-    of = f"frequency of {axis_labels([category], LONGEST_LABEL)[0]}"
-    return plot_rows(draw, lines, len(rows) - len(shown), ax, words, of)
-
-
-def _group_names(groups: Iterable[Any]) -> list[str]:
+def group_names(groups: Iterable[Any]) -> list[str]:
     """Names of groups; of several columns side by side."""
     return [", ".join(map(str, g)) if isinstance(g, tuple) else str(g) for g in groups]
 
@@ -678,8 +592,9 @@ def plot_groups(
 ) -> npt.NDArray[Any]:
     """Draw a panel for each group, with the same categories in the same rows; the Axes, (groups,).
 
-    `frames` as for `plot_by_group`, of which at most `most_groups` are drawn. Categories are sorted
-    by their mean over all groups. `draw` draws the rows of a panel.
+    `frames` has, by group, a frame with `params`, `lower` and `upper` by category; at most
+    `most_groups` are drawn. Categories are sorted by their mean over all groups. `draw` draws the
+    rows of a panel.
     """
     from matplotlib.figure import FigureBase
     from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -706,7 +621,7 @@ def plot_groups(
         figure_of(whole).set_layout_engine("constrained")  # no other makes room for the legend
     grid = whole.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     panels = grid.ravel()
-    names = axis_labels(_group_names(frames)[:n], _LONGEST_GROUP)
+    names = axis_labels(group_names(frames)[:n], _LONGEST_GROUP)
     if sizes:
         names = [f"{name}, n = {size:,}" for name, size in zip(names, sizes, strict=False)]
     for ax, name, frame in zip(panels, names, frames.values(), strict=False):

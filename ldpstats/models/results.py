@@ -12,6 +12,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, boolean, level, listed, numbers, one_of
+from ldpstats.arguments import Array, boolean, level, listed, numbers, one_of, positive_integer
 from ldpstats.errors import (
     BoundaryWarning,
     IncompleteListWarning,
@@ -31,6 +32,7 @@ from ldpstats.inference import tests as tests_
 from ldpstats.inference.intervals import edge_normal, wald
 from ldpstats.inference.tails import chi2_pvalue, two_sided
 from ldpstats.inference.tests import TestResult, z_test
+from ldpstats.labels import align, preview
 from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.models.layout import (
     LONGEST_LABEL,
@@ -49,7 +51,18 @@ from ldpstats.models.layout import (
     one_line,
     title,
 )
-from ldpstats.models.plots import plot_by_group, plot_frequencies
+from ldpstats.models.plots import LONGEST_LABEL as LONGEST_ROW
+from ldpstats.models.plots import (
+    axis_labels,
+    draw_estimates,
+    group_names,
+    interval_name,
+    plot_groups,
+    plot_rows,
+    shown_rows,
+    sorts,
+    title_text,
+)
 from ldpstats.models.storage import Stored
 
 if TYPE_CHECKING:
@@ -540,8 +553,27 @@ class Results(Labelled, Fit):
         >>> [label.get_text() for label in ax.get_yticklabels()]
         ['b', 'c', 'a']
         """
-        frame, marked = self.summary_frame(level(alpha)), self._detected(alpha)
-        return plot_frequencies(self, frame, ax, alpha, truth, sort, most, title, marked)
+        frame, detected, k = self.summary_frame(level(alpha)), self._detected(alpha), self.k
+        true = None
+        if truth is not None:
+            true = numbers("truth", align("truth", truth, self.index), f"must be {k} numbers", (k,))
+            if not np.isfinite(true).all():
+                remedy = "must be finite numbers, one for each category"
+                raise InvalidArgument("truth", truth, remedy)
+        most, several = positive_integer("most", most), len(self.sources) != 1
+        source = f"{len(self.sources)} mechanisms" if several else self.sources[0]
+        own = "\n".join(filter(None, [self.name, f"{source}, n = {self.nobs:,}"]))
+        words = title_text(title, own)
+        shown = shown_rows(frame["params"], frame["linear"], sorts(sort, self.index), most)
+
+        def draw(ax: Axes, at: Array) -> None:
+            marked = None if detected is None else detected[shown]
+            draw_estimates(ax, at, frame.iloc[shown], interval_name(alpha), marked)
+            if true is not None:
+                ax.plot(true[shown], at, "d", color="C3", mfc="none", label="truth")
+
+        labels = axis_labels(self.index[shown], LONGEST_ROW)
+        return plot_rows(draw, labels, len(frame) - len(shown), ax, words, "frequency")
 
     def _detected(self, alpha: float) -> npt.NDArray[np.bool_] | None:
         """Which estimates a plot marks as above zero, (k,); None where it marks none."""
@@ -596,11 +628,36 @@ def linear_hypothesis(hypothesis: Any, categories: pd.Index[Any]) -> tuple[Array
     """Return R, shape (q, k), and value, shape (q,), of the hypothesis R p = value."""
     if not len(categories):
         raise InvalidArgument("hypothesis", hypothesis, "is about nothing: there is no frequency")
-    if isinstance(hypothesis, str) or (
-        isinstance(hypothesis, list) and all(isinstance(h, str) for h in hypothesis)
-    ):
-        return _from_text(hypothesis, categories)
-    return array_hypothesis(hypothesis, len(categories), _HOW)
+    texts = [hypothesis] if isinstance(hypothesis, str) else hypothesis
+    if not (isinstance(texts, list) and all(isinstance(h, str) for h in texts)):
+        return array_hypothesis(hypothesis, len(categories), _HOW)
+    if not texts or not all(t.strip() for t in texts):
+        raise InvalidArgument("hypothesis", hypothesis, f"is empty; {_HOW}")
+    quoted = any("p[" in t for t in texts)
+    if not quoted:  # a label may as well be a number or an expression in other labels
+        labels = {v for v in categories if isinstance(v, str)}
+        sizes = {len(label) for label in labels}
+        for label in sorted(set().union(*(_occurring(t, labels, sizes) for t in texts))):
+            if _is_expression(label, labels):
+                remedy = (
+                    f"is ambiguous: {label!r} is a label, but also reads as a number or an "
+                    f"expression; write p[{label}], and p[...] around every other label"
+                )
+                raise InvalidArgument("hypothesis", hypothesis, remedy)
+    names = [v if isinstance(v, str) and not quoted else f"p[{v}]" for v in categories.tolist()]
+    places = dict(zip(names, range(len(names)), strict=True))
+    if len(places) < len(names):  # 1 and "1", say
+        reason = "several labels are written alike"
+        raise InvalidArgument("hypothesis", hypothesis, f"cannot be read ({reason}); {_HOW}")
+    lengths, rows, values = {len(name) for name in names}, [], []
+    for one in texts:  # the parser is slow with many names: it gets those that occur, or the first
+        known = sorted(_occurring(one, places, lengths)) or names[:1]
+        coefs, constants = text_hypothesis(one, known, hypothesis, _HOW)
+        R = np.zeros((len(coefs), len(names)))
+        R[:, [places[name] for name in known]] = coefs
+        rows.append(R)
+        values.append(constants)
+    return np.concatenate(rows), np.concatenate(values)
 
 
 def array_hypothesis(hypothesis: Any, k: int, how: str) -> tuple[Array, Array]:
@@ -644,39 +701,6 @@ def text_hypothesis(
     if not _are_finite(R, value):
         raise InvalidArgument("hypothesis", given, "must be finite: does it divide by zero?")
     return R, value
-
-
-def _from_text(text: str | list[str], categories: pd.Index[Any]) -> tuple[Array, Array]:
-    """R and value of equations in text."""
-    texts = [text] if isinstance(text, str) else text
-    if not texts or not all(t.strip() for t in texts):
-        raise InvalidArgument("hypothesis", text, f"is empty; {_HOW}")
-    quoted = any("p[" in t for t in texts)
-    if not quoted:  # a label may as well be a number or an expression in other labels
-        labels = {v for v in categories if isinstance(v, str)}
-        sizes = {len(label) for label in labels}
-        for label in sorted(set().union(*(_occurring(t, labels, sizes) for t in texts))):
-            if _is_expression(label, labels):
-                remedy = (
-                    f"is ambiguous: {label!r} is a label, but also reads as a number or an "
-                    f"expression; write p[{label}], and p[...] around every other label"
-                )
-                raise InvalidArgument("hypothesis", text, remedy)
-    names = [v if isinstance(v, str) and not quoted else f"p[{v}]" for v in categories.tolist()]
-    places = dict(zip(names, range(len(names)), strict=True))
-    if len(places) < len(names):  # 1 and "1", say
-        reason = "several labels are written alike"
-        raise InvalidArgument("hypothesis", text, f"cannot be read ({reason}); {_HOW}")
-    lengths = {len(name) for name in names}
-    rows, values = [], []
-    for one in texts:  # the parser is slow with many names: it gets those that occur, or the first
-        known = sorted(_occurring(one, places, lengths)) or names[:1]
-        coefs, constants = text_hypothesis(one, known, text, _HOW)
-        R = np.zeros((len(coefs), len(names)))
-        R[:, [places[name] for name in known]] = coefs
-        rows.append(R)
-        values.append(constants)
-    return np.concatenate(rows), np.concatenate(values)
 
 
 def _occurring(text: str, names: Collection[str], lengths: Collection[int]) -> set[str]:
@@ -822,12 +846,35 @@ class ByGroup(Stored):
         every = stacked_index(self.labels, self.categories, self.by, self.name)
         return (every.get_indexer(shown.index) // len(self.categories)).tolist()
 
-    def _panels(self, alpha: float, **how: Any) -> Any:
-        """Each group on axes of its own, or one category on one axes."""
-        frame, k, frames = self.summary_frame(alpha), len(self.categories), {}
-        for i, label in enumerate(self.labels):
-            frames[label] = frame.iloc[i * k : (i + 1) * k].set_axis(self.categories)
-        return plot_by_group(frames, alpha, self.name, self.by, self._sizes, **how)
+    def _panels(self, alpha: float, category: Any, ax: Axes | None, figure: Any, **how: Any) -> Any:
+        """Each group on axes of its own, or one category on one axes with a line for each."""
+        frame, known, sizes = self.summary_frame(alpha), self.categories, self._sizes
+        groups, k = f"by {', '.join(self.by)}", len(known)
+        if category is None:
+            if ax is not None:
+                remedy = "goes with category=: pass figure= for all categories"
+                raise InvalidArgument("ax", ax, remedy)
+            frames = {}
+            for i, one in enumerate(self.labels):
+                frames[one] = frame.iloc[i * k : (i + 1) * k].set_axis(known)
+            default = f"{self.name} {groups}".lstrip()
+            return plot_groups(frames, alpha, default=default, sizes=sizes, figure=figure, **how)
+        if figure is not None:
+            raise InvalidArgument("figure", figure, "is for all categories: pass ax= for one")
+        default = f"{self.name}{': ' * bool(self.name)}{category}, {groups}"
+        words, most = title_text(how["title"], default), positive_integer("most", how["most"])
+        label = category.item() if isinstance(category, np.generic) else category
+        # of another type, as 1 for True, are others
+        at = [i for i, one in enumerate(known) if type(one) is type(label) and one == label]
+        if not at:
+            raise InvalidArgument("category", label, f"must be one of {preview(known)}")
+        rows, names = frame.iloc[at[0] :: k], pd.Index(group_names(self.labels))
+        shown = shown_rows(rows["params"], rows["params"], sorts(how["sort"], names), most)
+        short = axis_labels(names[shown], LONGEST_ROW)
+        lines = [f"{one}, n = {sizes[i]:,}" for one, i in zip(short, shown, strict=True)]
+        draw = partial(draw_estimates, frame=rows.iloc[shown], interval=interval_name(alpha))
+        of = f"frequency of {axis_labels([category], LONGEST_ROW)[0]}"
+        return plot_rows(draw, lines, len(rows) - len(shown), ax, words, of)
 
     def _by_group(self, parts: list[Any]) -> pd.DataFrame:
         """A row for each group, or several, of a Series or a table of each."""

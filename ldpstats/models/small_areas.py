@@ -474,18 +474,18 @@ class AreaFit(Document):
     @property
     def synthetic(self) -> Array:
         """Predictions ``x_i' beta``, (m,)."""
-        return np.asarray(self.X @ self.coefficients.estimate)
+        return self.X @ self.coefficients.estimate
 
     @property
     def shrinkage(self) -> Array:
         """Weight of the prediction in each estimate, ``D / (A + D)``, (m,); 1 without reports."""
-        return np.asarray(1.0 / (1.0 + self.variance / self.noise))
+        return 1.0 / (1.0 + self.variance / self.noise)
 
     @property
     def estimate(self) -> Array:
         """EBLUP of each area, (m,)."""
         own = np.where(np.isnan(self.direct), 0.0, self.direct - self.synthetic)
-        return np.asarray(self.synthetic + (1.0 - self.shrinkage) * own)
+        return self.synthetic + (1.0 - self.shrinkage) * own
 
     @property
     def errors(self) -> tuple[Array, Array, Array]:
@@ -502,7 +502,7 @@ class AreaFit(Document):
     def mse(self) -> Array:
         """``g1 + g2 + 2 g3``, (m,): g1 at the estimated A is too small by g3 on average."""
         g1, g2, g3 = self.errors
-        return np.asarray(g1 + g2 + 2.0 * g3)
+        return g1 + g2 + 2.0 * g3
 
     def bounds(self, alpha: float) -> Array:
         """Intervals, (m, 2), that know how well A is known, not cut to [0, 1].

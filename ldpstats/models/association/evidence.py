@@ -3,8 +3,8 @@
 `Evidence` holds the reports by group of mechanisms, and what follows from them: margins, scores,
 likelihood, moments. Tests other than the default one rest on how often each combination of reports
 was seen: where that is a table of few cells results carry it, as tallies, which are never larger
-for more respondents. `estimated` solves for the estimate that was asked for and, from moments, for
-the unconstrained one, which intervals, effects and Wald tests rest on.
+for more respondents. Intervals, effects and Wald tests rest on the unconstrained estimate, from
+moments.
 
 The unconstrained estimate of bits solves the moments of the scores, which are efficient. Intervals
 then need the expected information, and all moments of the scores given the true category: the
@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from itertools import chain, repeat
@@ -43,7 +43,6 @@ import pandas as pd
 from ldpstats.arguments import Array, one_of, replicates
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotIdentified
-from ldpstats.estimators.base import Estimator, MomentsEstimator
 from ldpstats.estimators.likelihood import MLE, OneStep, maximise
 from ldpstats.estimators.solvers import gap_target, observed, report
 from ldpstats.inference.tables import independence as association
@@ -63,7 +62,6 @@ from ldpstats.likelihood.covariance import (
     Uncertain,
     project_simplex,
     project_subsimplex,
-    without_rounding,
 )
 from ldpstats.likelihood.joint import (
     Factor,
@@ -81,7 +79,6 @@ from ldpstats.models.frequency.intervals import (
     stacked,
 )
 from ldpstats.models.frequency.model import FrequencyModel
-from ldpstats.models.plots import fitting
 from ldpstats.reports.joint import ALWAYS_MERGED, JointCounts
 from ldpstats.reports.single import Reports
 from ldpstats.sampling.samplers import simulation_words
@@ -372,49 +369,7 @@ class _Tally:
     n: npt.NDArray[np.integer[Any]]
 
 
-# -- The estimate that was asked for ------------------------------------------------------------
-
-
-def estimated(
-    evidence: Evidence, estimator: Estimator[Any], cov_type: str, progress: bool = False
-) -> tuple[JointMoments, Uncertain, Solution, Uncertain, str, bool]:
-    """Moments, their estimate; solution, its estimate, kind of covariance; linear ones by name?"""
-    is_dual = isinstance(estimator, OneStep)  # of moments, but those of the likelihood's dual
-    by_moments = isinstance(estimator, MomentsEstimator) and not is_dual  # rests on linear ones
-    if cov_type == "fpe16" and (by_moments or is_dual):
-        raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
-    problem = unconstrained(evidence, by_moments)
-    V, factor, variances = covariance_of(problem), dispersion(evidence), None
-    if V is not None:
-        V = V.scaled(factor)
-    elif len(problem.strata) == 1:
-        variances = problem.variances() * factor
-    linear = Uncertain(problem.estimate()[0], V, variances=variances)
-    if isinstance(estimator, OneStep):
-        solution, V, kind = one_step(evidence, estimator)
-    elif isinstance(estimator, MomentsEstimator):
-        solution, kind = estimator.solve(evidence.moments), "none (too large)"
-        V = plain = None if linear.covariance is None else covariance_of(evidence.moments)
-        if plain is not None:
-            V, kind = estimator.covariance(evidence.moments, solution, plain), "linear"
-            if V.factors is None:
-                V = without_rounding(V.matrix(), plain.variances().max())
-    else:
-        with fitting() if progress else nullcontext():
-            if isinstance(estimator, MLE) and estimator.constraints is None:
-                solution = maximum(evidence, estimator)
-            else:
-                solution = estimator.solve(evidence.likelihood)
-            if cov_type == "linear":
-                V, kind = linear.covariance, "linear"
-            elif estimator.without_errors:
-                V, kind = None, estimator.without_errors
-            else:
-                V, kind = information(evidence, solution.p, cov_type == "fpe16")
-    return problem, linear, solution, Uncertain(solution.p, V), kind, by_moments
-
-
-# -- the unconstrained estimate ----------------------------------------------------------------
+# -- The unconstrained estimate ------------------------------------------------------------------
 
 
 def unconstrained(evidence: Evidence, by_name: bool) -> JointMoments:
@@ -549,7 +504,7 @@ def information(evidence: Evidence, p: Array, unconstrained: bool) -> tuple[Cova
 
 def z_values(departure: Array, se: Array) -> Array:
     """Departures in standard errors; zero where there is nothing to vary."""
-    return np.asarray(np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0))
+    return np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0)
 
 
 def null_covariance(evidence: Evidence, given: int) -> Covariance | None:

@@ -459,7 +459,7 @@ class JointGroup:
             return np.ones(p.size, dtype=bool)
         p = np.where(p > _ZERO, p, 0.0)
         proofs = np.where(along(p, Q) > 0.0, 0.0, 1.0)
-        return np.asarray((along(proofs, map(np.transpose, Q)) <= 0.0) | (p > 0.0))
+        return (along(proofs, map(np.transpose, Q)) <= 0.0) | (p > 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -517,7 +517,7 @@ class Scores:
         """
         scores = self.likelihoods[v].W[rows] / self.means[v][rows, None] - 1.0
         scores[np.abs(scores) < _ROUNDING] = 0.0
-        return np.asarray(scores if to is None else scores @ to)
+        return scores if to is None else scores @ to
 
     def of_respondents(self, v: int, block: slice) -> Array:
         """Centred scores of variable v of the group's combinations in a block, shape (b, k)."""

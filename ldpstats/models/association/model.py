@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from itertools import compress
 from operator import attrgetter
 from typing import Any
@@ -15,19 +16,24 @@ import pandas as pd
 from ldpstats.arguments import Array, boolean, one_of
 from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotAvailable
 from ldpstats.estimators import JOINT_ESTIMATORS
-from ldpstats.estimators.base import Estimator, SelectingEstimator
-from ldpstats.estimators.likelihood import MLE
+from ldpstats.estimators.base import Estimator, MomentsEstimator, SelectingEstimator
+from ldpstats.estimators.likelihood import MLE, OneStep
 from ldpstats.hints import Model
 from ldpstats.inference.tests import TestResult
+from ldpstats.likelihood.covariance import Uncertain, without_rounding
 from ldpstats.likelihood.joint import JointMoments
 from ldpstats.likelihood.rows import Likelihood, Solution
 from ldpstats.mechanisms.base import joint_epsilon, protect_some
 from ldpstats.models.association.evidence import (
     Evidence,
     cell_law,
-    estimated,
+    covariance_of,
+    dispersion,
+    information,
     maximum,
+    one_step,
     simulated,
+    unconstrained,
 )
 from ldpstats.models.association.groups import (
     JointGroup,
@@ -41,6 +47,7 @@ from ldpstats.models.association.groups import (
 from ldpstats.models.association.results import AssociationResults, made_of
 from ldpstats.models.frequency.model import settings_of
 from ldpstats.models.frequency.tests import misfit, warn_of_doubts
+from ldpstats.models.plots import fitting
 from ldpstats.models.posterior.draws import ENGINES, frequency_posterior
 from ldpstats.models.posterior.results import Origin, TablePosterior, table_law
 
@@ -249,10 +256,38 @@ class AssociationModel(Model):
         if not isinstance(method, Estimator):
             name = "mle" if method is None else method
             estimator = JOINT_ESTIMATORS[one_of("method", name, tuple(JOINT_ESTIMATORS))]()
-        evidence = self.evidence
-        problem, linear, solution, fitted, kind, by_moments = estimated(
-            evidence, estimator, cov_type, progress
-        )
+        evidence, is_dual = self.evidence, isinstance(estimator, OneStep)
+        by_name = isinstance(estimator, MomentsEstimator) and not is_dual  # rests on linear ones
+        if cov_type == "fpe16" and (by_name or is_dual):
+            raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
+        problem = unconstrained(evidence, by_name)
+        V, factor, variances = covariance_of(problem), dispersion(evidence), None
+        if V is not None:
+            V = V.scaled(factor)
+        elif len(problem.strata) == 1:
+            variances = problem.variances() * factor
+        linear = Uncertain(problem.estimate()[0], V, variances=variances)
+        if is_dual:
+            solution, V, kind = one_step(evidence, estimator)
+        elif by_name:
+            solution, kind = estimator.solve(evidence.moments), "none (too large)"
+            V = plain = None if V is None else covariance_of(evidence.moments)
+            if plain is not None:
+                V, kind = estimator.covariance(evidence.moments, solution, plain), "linear"
+                if V.factors is None:
+                    V = without_rounding(V.matrix(), plain.variances().max())
+        else:
+            with fitting() if progress else nullcontext():
+                if isinstance(estimator, MLE) and estimator.constraints is None:
+                    solution = maximum(evidence, estimator)
+                else:
+                    solution = estimator.solve(evidence.likelihood)
+                if cov_type == "linear":
+                    kind = "linear"
+                elif estimator.without_errors:
+                    V, kind = None, estimator.without_errors
+                else:
+                    V, kind = information(evidence, solution.p, cov_type == "fpe16")
         margin_fits = [model.fit_quietly("inversion") for model in self.margins]
         devices = list(map(attrgetter("counts.mechanisms"), evidence.groups))
         columns = zip(self.names, zip(*devices, strict=True), strict=True)
@@ -266,7 +301,7 @@ class AssociationModel(Model):
             lacking=self._lacking,
             unprotected=tuple(unprotected),
             law=cell_law(evidence, problem, linear.covariance),
-            fitted=fitted,
+            fitted=Uncertain(solution.p, V),
             linear=linear,
             method=method if isinstance(method, str) else estimator.name,
             settings=settings_of(estimator),
@@ -280,7 +315,7 @@ class AssociationModel(Model):
             **solution.ended,
             **made_of(evidence, solution),
         )
-        remedy = "" if by_moments else "answers that are not listed are ignored: use other=True"
+        remedy = "" if by_name else "answers that are not listed are ignored: use other=True"
         each = zip(self.names, self.margins, margin_fits, evidence.specs, strict=True)
         doubts = [  # of each variable alone, which its mechanism cannot make
             f"{name}: {words}"

@@ -190,6 +190,17 @@ class TableResults(JointTable, Results):
             raise InvalidArgument("names", asked, remedy)
         return list(map(known.index, chosen))
 
+    def _of_some(self, keep: Sequence[int]) -> dict[str, Any]:
+        """What tables of some of the variables have of these."""
+        names = tuple([self.names[v] for v in keep])
+        return {
+            "names": names,
+            "labels": tuple([self.labels[v] for v in keep]),
+            "sources": tuple([self.sources[v] for v in keep]),
+            "unprotected": tuple([name for name in names if name in self.unprotected]),
+            "lacking": (),  # of respondents who lacked a variable that is no longer there, too
+        }
+
     def _given(self, name: str, variable: object) -> int:
         """The place of one of three variables."""
         if len(self.sizes) != 3:
@@ -684,16 +695,12 @@ class AssociationResults(TableResults):
                 filter(None, (self.settings, f"summed over {len(known)} variables"))
             ),
             epsilon=epsilon,
-            sources=some(self.sources),
             is_partial=any(margin.is_partial for margin in margin_fits),
             llf=float("nan"),
-            names=tuple(chosen),
-            labels=some(self.labels),
             others=some(self.others),
             margin_fits=margin_fits,
-            lacking=(),  # of respondents who lacked a variable that is no longer there, too
-            unprotected=tuple([name for name in chosen if name in self.unprotected]),
             law=law,
+            **self._of_some(keep),
             **made,
         )
 

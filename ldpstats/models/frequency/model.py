@@ -688,7 +688,7 @@ class FrequencyModel(Model):
                     )
                 draws[b] = found.p
                 advance((b + 1) / n_boot)
-        return np.asarray(intervals.percentile(draws, alpha))
+        return intervals.percentile(draws, alpha)
 
     def _refuse_others(self, results: FrequencyResults) -> None:
         """Refuse results of other data: the same data give the same linear estimate, bit by bit."""

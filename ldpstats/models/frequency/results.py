@@ -313,7 +313,7 @@ class FrequencyResults(Results, Laws):
     def _detected(self, alpha: float) -> npt.NDArray[np.bool_] | None:
         if self.unexplained is None or self.caution or not self._has_intervals:
             return None  # all categories are known, or what is held is not
-        return np.asarray(self.categories.isin(self.detected(alpha)))
+        return self.categories.isin(self.detected(alpha))
 
     def presence_pvalues(self) -> pd.Series[float]:
         """One-sided p-values of p = 0 against p > 0, not adjusted for multiplicity.

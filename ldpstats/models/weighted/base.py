@@ -119,7 +119,7 @@ class DesignResults(Results):
     @property
     def _unknown(self) -> npt.NDArray[np.bool_]:
         """Estimates of domains in one sampling unit, (q,)."""
-        return np.asarray(self.domains.alone[self._domain_of])
+        return self.domains.alone[self._domain_of]
 
     def _se(self, which: Uncertain) -> Array:
         return np.where(self._unknown, np.nan, which.bse())

@@ -488,4 +488,4 @@ def _channel(p: Array, decodings: Sequence[Decoding]) -> Array:
     """Variance of the estimate of one report of each cell, over that of the truth, (cells,)."""
     noise = report_covariance(p.reshape([one.k for one in decodings]), decodings)[0]
     simple = np.where((p > 0.0) & (p < 1.0), p * (1.0 - p), np.nan)
-    return np.asarray(1.0 + np.diagonal(noise) / simple)
+    return 1.0 + np.diagonal(noise) / simple

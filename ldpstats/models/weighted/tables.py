@@ -369,18 +369,14 @@ class WeightedTable(TableResults, DesignResults):
             linear=linear,
             epsilon=own.epsilon,
             is_partial=own.is_partial,
-            sources=tuple(self.sources[v] for v in keep),
             source_nobs=tuple(self.source_nobs[v] for v in keep),
             totals_law=totals,
             domains=replace(self.domains, channel=channel.transpose(order).reshape(-1)),
-            names=tuple(chosen),
-            labels=tuple(labels),
-            lacking=(),  # of respondents who lacked a variable that is no longer there, too
-            unprotected=tuple(name for name in chosen if name in self.unprotected),
             listed=tuple(name for name in chosen if name in self.listed),
             counted=tuple(self.counted[v] for v in keep),
             dependence=dependence,
             parts=within or None,
+            **self._of_some(keep),
         )
 
     # -- association -------------------------------------------------------------------------
