@@ -326,36 +326,24 @@ class SmallAreas(Stored):
         return frame.iloc[most], [note]
 
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        frame = self.summary_frame(alpha)
+        frame, terms = self.summary_frame(alpha), self.coefficients
         shown, rest = self._largest(frame, max_rows)
         columns = ["direct", "direct_se", "params", "bse", "lower", "upper"]
-        digits = decimals(shown["bse"].to_numpy())
+        digits, fine = (decimals(se.to_numpy()) for se in (shown["bse"], terms["se"]))
         cells = [figures(row, digits) for row in shown[columns].to_numpy(float)]
         heads = ["direct", "std err", "estimate", "root MSE", *interval_columns(alpha)]
         labels = (", ".join(map(str, label)) for label in shown.index.to_frame().to_numpy())
         name, left, right = self._heading()
-        notes = [
-            interval_note(
-                alpha, "averaged over the likelihood of the variance between areas", shown, ""
-            ),
-            *rest,
-            *[PARTLY_PROTECTED] * self.is_partial,
-            *self._area_notes(),
-        ]
-        stubs = distinct_lines(labels, LONGEST_LABEL)
-        return SummaryTable(name, header(left, right), heads, stubs, cells, notes)
-
-    def _area_notes(self) -> list[str]:
-        """The regression, what estimates add up to, and what to doubt."""
-        frame = self.coefficients
-        digits = decimals(frame["se"].to_numpy())
-        terms = [
-            f"{one_line(term, 20)} {b:.{digits}f} ({se:.{digits}f}, {pvalue_text(p, 'p')})"
-            for term, b, se, p in frame[["estimate", "se", "pvalue"]].itertuples()
-        ]
+        regression = "; ".join(
+            f"{one_line(term, 20)} {b:.{fine}f} ({se:.{fine}f}, {pvalue_text(p, 'p')})"
+            for term, b, se, p in terms[["estimate", "se", "pvalue"]].itertuples()
+        )
         whole = float(self.weights @ self.areas.estimate)
-        notes = [
-            f"Coefficients (std err): {'; '.join(terms)}.",
+        kind = "averaged over the likelihood of the variance between areas"
+        notes = [interval_note(alpha, kind, shown, ""), *rest]
+        notes += [PARTLY_PROTECTED] * self.is_partial
+        notes += [
+            f"Coefficients (std err): {regression}.",
             f"The whole: direct {self.total:.4f}, of these estimates {whole:.4f}; those of "
             "`benchmarked` add up to the direct one.",
         ]
@@ -369,11 +357,12 @@ class SmallAreas(Stored):
                 f"NOTE: only {spare} more areas than coefficients: the variance between areas and "
                 "the root MSE are rough; intervals allow for that."
             )
-        return [
-            *notes,
+        notes.append(
             "NOTE: the intervals hold on average over areas; of an area that is unlike what the "
-            "model predicts they hold less often, and its direct estimate says more.",
-        ]
+            "model predicts they hold less often, and its direct estimate says more."
+        )
+        stubs = distinct_lines(labels, LONGEST_LABEL)
+        return SummaryTable(name, header(left, right), heads, stubs, cells, notes)
 
     def plot(
         self,

@@ -59,7 +59,6 @@ from ldpstats.inference.tails import CellLaw, path_cumulants
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import (
     Covariance,
-    Uncertain,
     project_simplex,
     project_subsimplex,
 )
@@ -298,15 +297,6 @@ def simulated(evidence: Evidence, p: Array, rng: np.random.Generator) -> Evidenc
     return Evidence(tuple(JointGroup(counts, specs) for counts in drawn), specs, evidence.names)
 
 
-def collapsed(evidence: Evidence, keep: Sequence[int]) -> Evidence:
-    """The reports on some of the variables."""
-    specs, groups = tuple([evidence.specs[v] for v in keep]), []
-    for group in [group for group in evidence.groups if {*keep} & {*group.asked}]:
-        parts = [replace(group.counts.reports[v], n_missing=0) for v in keep]
-        groups.append(JointGroup(JointCounts(parts, group.counts.n).tally(), specs))
-    return Evidence(tuple(groups), specs, tuple([evidence.names[v] for v in keep]))
-
-
 # -- Tallies: what results carry of the evidence, and how it is stored ----------------------------
 
 
@@ -385,16 +375,6 @@ def unconstrained(evidence: Evidence, by_name: bool) -> JointMoments:
         with suppress(NotIdentified):  # of one stratum alone
             return evidence.moments.summing_to_one()
     return evidence.moments
-
-
-def rests_on(evidence: Evidence, linear: Uncertain) -> JointMoments | None:
-    """The moments that an unconstrained estimate solves; None where it is of none of them."""
-    for by_name in (False, True):
-        with suppress(NotIdentified):
-            problem = unconstrained(evidence, by_name)
-            if np.allclose(problem.estimate()[0], linear.estimate, rtol=0.0, atol=_ROUNDING):
-                return problem
-    return None
 
 
 def _small_strata(evidence: Evidence) -> bool:
@@ -507,15 +487,6 @@ def z_values(departure: Array, se: Array) -> Array:
     return np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0)
 
 
-def null_covariance(evidence: Evidence, given: int) -> Covariance | None:
-    """Covariance if two variables are independent given a third: at p_i.k p_.jk / p_..k."""
-    problem = unconstrained(evidence, by_name=True)
-    if any(stratum.listed is None for stratum in problem.strata):
-        return None  # reports that cannot be listed, as of bits
-    p = project_simplex(problem.estimate()[0]).reshape(evidence.sizes)
-    return problem.covariance(association.independent_given(p, given).reshape(-1))
-
-
 # -- Tests of independence and of a trend ---------------------------------------------------------
 
 # Score tests ask whether the scores of the reports of two variables are correlated, in any way or
@@ -524,7 +495,6 @@ def null_covariance(evidence: Evidence, given: int) -> Covariance | None:
 # the variables are independent, all products of those of two or more are uncorrelated with variance
 # one.
 METHODS = ("score", "wald", "lr", "pearson", "bootstrap", "fpe16")
-_SURVEYS = 199  # that a bootstrap simulates
 
 
 def check_options(
@@ -546,57 +516,6 @@ def check_options(
         if value is not None:
             replicates(name, value)
     return method
-
-
-def named_test(
-    evidence: Evidence,
-    method: str,
-    fitted: Array | None,
-    on_boundary: bool,
-    rng: np.random.Generator | None = None,
-    n_permutations: int | None = None,
-    n_boot: int | None = None,
-    advance: Callable[[float], None] = lambda fraction: None,
-) -> TestResult:
-    """The test of this name, with checked options (see `AssociationResults.test_independence`).
-
-    `fitted` is the joint maximum of the likelihood, where that is known.
-    """
-    names, sizes, null = evidence.names, evidence.sizes, _null_hypothesis(evidence.names)
-    if method == "score":
-        return score_test(evidence, rng, n_permutations, advance)
-    if method == "lr":
-        statistic = _likelihood_ratio(evidence, fitted)
-        return likelihood_ratio_test(names, sizes, statistic, on_boundary)
-    if method == "bootstrap" and rng is not None:
-        n_boot = _SURVEYS if n_boot is None else int(n_boot)
-        statistic, independent = _likelihood_ratio(evidence, fitted), evidence.null
-        draws = np.empty(n_boot)
-        for b in range(n_boot):
-            draws[b] = _likelihood_ratio(simulated(evidence, independent, rng))
-            advance((b + 1) / n_boot)
-        pvalue = permutation.permutation_pvalue(statistic, draws)
-        how = f"likelihood ratio, p-value by {n_boot} surveys simulated under independence"
-        return TestResult(null, statistic, float(_mutual_df(sizes)), pvalue, how)
-    _refuse_more_than_two(sizes)
-    if method == "pearson":
-        return _pearson(evidence, rng, n_permutations, advance)
-    n_cells = prod(sizes)
-    if method == "fpe16":  # at the maximum likelihood estimate
-        if n_cells > LARGEST_INFORMATION:
-            raise NotAvailable(
-                f"T of FPE16 needs the information matrix of {n_cells} cells: use method='score'"
-            )
-        p = maximum(evidence).p if fitted is None else fitted
-        J = evidence.likelihood.information(p)
-        statistic, df = association.fpe16(p.reshape(sizes), J)
-        how = "statistic T of FPE16 III-D, as printed"
-        return TestResult.chi_square(null, statistic, df, how)
-    # over candidates on the dual estimate: the delta method of p - r c' fails for noisy totals
-    dual = evidence.dual_moments
-    P = dual.estimate()[0].reshape(sizes)
-    smallest, how = smallest_expected(evidence), "Wald test on the one-step joint estimate"
-    return wald_test(names, P, dual.covariance, smallest, how)
 
 
 def wald_test(
@@ -622,10 +541,10 @@ def wald_test(
             f"the smallest expected count is {smallest:.2g}: a Wald test rejects too often; use "
             "method='score'"
         )
-    return TestResult.chi_square(_null_hypothesis(names), statistic, df, method, note)
+    return TestResult.chi_square(null_hypothesis(names), statistic, df, method, note)
 
 
-def _pearson(
+def pearson_test(
     evidence: Evidence,
     rng: np.random.Generator | None,
     n_permutations: int | None,
@@ -645,7 +564,7 @@ def _pearson(
         )
     table = group.counts.table()
     statistic, df, note = association.pearson(table)
-    null, method = _null_hypothesis(evidence.names), "Pearson chi-square of the privatised table"
+    null, method = null_hypothesis(evidence.names), "Pearson chi-square of the privatised table"
     smallest = association.smallest_expected(table)
     B = _permutations(rng, n_permutations, smallest)
     if B and rng is not None:
@@ -668,16 +587,16 @@ def likelihood_ratio_test(
             "the joint estimate is on the boundary, where the test rejects too seldom and has "
             "little power: use method='score' or 'bootstrap'"
         )
-    null, df = _null_hypothesis(names), _mutual_df(sizes)
+    null, df = null_hypothesis(names), mutual_df(sizes)
     return TestResult.chi_square(null, statistic, df, "likelihood ratio test", note)
 
 
-def _mutual_df(sizes: Sequence[int]) -> int:
+def mutual_df(sizes: Sequence[int]) -> int:
     """Degrees of freedom of mutual independence."""
     return prod(sizes) - sum(k - 1 for k in sizes) - 1
 
 
-def _likelihood_ratio(evidence: Evidence, fitted: Array | None = None) -> float:
+def likelihood_ratio(evidence: Evidence, fitted: Array | None = None) -> float:
     """Twice the log-likelihood that the joint maximum gains over that under independence."""
     likelihood = evidence.likelihood
     best = likelihood.loglike(maximum(evidence).p if fitted is None else fitted)
@@ -704,7 +623,7 @@ def score_test(
     parts, (k1, k2) = [scores.cross_moments for scores in strata], evidence.sizes
     space, expected = Whitening.of(parts), (k1 - 1, k2 - 1) if evidence.is_complete else None
     score = association.score(parts, expected, space)
-    null, smallest = _null_hypothesis(evidence.names), smallest_expected(evidence)
+    null, smallest = null_hypothesis(evidence.names), smallest_expected(evidence)
     method = "score test on the marginal fits"
     if len(strata) > 1:
         method += f", within {len(strata)} strata"
@@ -823,8 +742,8 @@ def _mutual_test(
         return float(np.sum((rows.adjoint(n) / N)[varying] ** 2)) * N
 
     observed = statistic(JointRows(tuple(factors)), group.counts.n)
-    df = _mutual_df([r + 1 for r in ranks])
-    null, method = _null_hypothesis(evidence.names), "score test of mutual independence"
+    df = mutual_df([r + 1 for r in ranks])
+    null, method = null_hypothesis(evidence.names), "score test of mutual independence"
     smallest = smallest_expected(evidence)
     B = _permutations(rng, n_permutations, smallest)
     if not B or rng is None:
@@ -863,19 +782,10 @@ _SMALL = 5.0  # smallest expected count below which tables are sparse
 _BY_MOMENTS = "p-value by the moments of permutations"
 
 
-def _null_hypothesis(names: Sequence[str]) -> str:
+def null_hypothesis(names: Sequence[str]) -> str:
     """H0 in words."""
     *most, last = names
     return f"{', '.join(most)} and {last} are independent"
-
-
-def _refuse_more_than_two(sizes: Sequence[int]) -> None:
-    """Refuse a test of two variables where there are more."""
-    if len(sizes) != 2:
-        raise NotAvailable(
-            f"the test compares two variables, the model has {len(sizes)}: use "
-            "method='score', or a model of two of them"
-        )
 
 
 def smallest_expected(evidence: Evidence) -> float:

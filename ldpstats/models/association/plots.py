@@ -124,6 +124,7 @@ def plot_mosaic(
     (k1, k2 - 1), the intervals of cumulative conditional frequencies.
     """
     from matplotlib.cm import ScalarMappable
+    from matplotlib.patches import Rectangle
 
     p, (cmap, norm), own = table.to_numpy(), _departure_colours(), ax is None
     k1, k2 = p.shape
@@ -134,9 +135,13 @@ def plot_mosaic(
     left = np.cumsum(wide) - wide + _GAP * (np.cumsum(wide > 0) - 1)
     conditional = p / np.where(wide > 0, wide, 1.0)[:, None]
     ends = np.hstack([np.zeros((len(p), 1)), np.cumsum(conditional, axis=1)])
-    each = left[:, None], ends[:, :-1], wide[:, None], np.diff(ends)  # x, y, width, height
-    tiles, shown = np.stack(np.broadcast_arrays(*each), axis=-1), wide > 0
-    _fill(ax, tiles[shown], cmap(norm(z))[shown])
+    parts = left[:, None], ends[:, :-1], wide[:, None], np.diff(ends)  # x, y, width, height
+    tiles, shown = np.stack(np.broadcast_arrays(*parts), axis=-1), wide > 0
+    each, colours = tiles[shown].reshape(-1, 4), cmap(norm(z))[shown].reshape(-1, 4)
+    for (x, y, w, h), colour in zip(each, colours, strict=True):
+        tile = Rectangle((x, y), w, h, facecolor=colour, edgecolor="white", lw=0.8)
+        tile.set_in_layout(False)  # it is inside the axes: the layout need not look at it
+        ax.add_patch(tile)
     hatch(ax, tiles[(low <= 0) & (p > 0)], "0.5")
     # labels of X below their columns; those of Y on an axis beside the tiles of the last
     middles, rows = left[shown] + wide[shown] / 2, np.array(labels_of(table.index))
@@ -166,20 +171,16 @@ def plot_mosaic(
     if ax.get_xticklabels()[0].get_rotation():  # some columns are narrower than their labels
         ax.tick_params(axis="x", pad=_LEADER)
         _move_apart(ax, ax.xaxis, list(rows[shown]), middles, 1.0)
-    _draw_bars(ax, *bars, left, wide)
+    # intervals of the boundaries between tiles, side by side in each column
+    steps, there = (wide / k2)[:, None], np.broadcast_to(shown[:, None], bars[0].shape)
+    points = 72 / ax.figure.dpi * ax.bbox.width / float(np.diff(ax.get_xlim())[0])
+    x = (left[:, None] + steps * np.arange(1, k2))[there]
+    cap, thin = np.minimum(0.3 * steps, 0.006), np.minimum(1.2, 0.4 * points * steps)
+    cap, thin = (np.broadcast_to(v, there.shape)[there] for v in (cap, thin))
+    bottom, top = (end[there] for end in bars)
+    ax.vlines(x, bottom, top, color="black", lw=thin)  # thin in narrow columns
+    ax.hlines([*bottom, *top], [*(x - cap)] * 2, [*(x + cap)] * 2, color="black", lw=[*thin] * 2)
     return ax
-
-
-def _fill(ax: Axes, tiles: Array, colours: Array) -> None:
-    """Draw tiles (x, y, width, height) in their colours."""
-    from matplotlib.patches import Rectangle
-
-    for (x, y, wide, high), colour in zip(
-        tiles.reshape(-1, 4), colours.reshape(-1, 4), strict=True
-    ):
-        tile = Rectangle((x, y), wide, high, facecolor=colour, edgecolor="white", lw=0.8)
-        tile.set_in_layout(False)  # it is inside the axes: the layout need not look at it
-        ax.add_patch(tile)
 
 
 def _move_apart(ax: Axes, axis: Any, names: list[str], middle: Array, edge: float) -> None:
@@ -204,20 +205,6 @@ def _move_apart(ax: Axes, axis: Any, names: list[str], middle: Array, edge: floa
             ends = [[start, end], [edge, reach]] if across else [[edge, reach], [start, end]]
             (line,) = ax.plot(*ends, color="0.5", lw=0.6, clip_on=False)
             line.set_in_layout(False)
-
-
-def _draw_bars(ax: Axes, low: Array, high: Array, left: Array, wide: Array) -> None:
-    """Intervals of the boundaries between tiles, side by side in each column."""
-    steps = wide / (low.shape[1] + 1)
-    at = left[:, None] + steps[:, None] * np.arange(1, low.shape[1] + 1)
-    points = 72 / ax.figure.dpi * ax.bbox.width / float(np.diff(ax.get_xlim())[0])
-    thin = np.minimum(1.2, 0.4 * points * steps)  # lines of narrow columns
-    cap = np.minimum(0.3 * steps, 0.006)
-    shown = np.broadcast_to(wide[:, None] > 0, low.shape)
-    x, bottom, top = at[shown], low[shown], high[shown]
-    cap, thin = (np.broadcast_to(v[:, None], low.shape)[shown] for v in (cap, thin))
-    ax.vlines(x, bottom, top, color="black", lw=thin)
-    ax.hlines([*bottom, *top], [*(x - cap)] * 2, [*(x + cap)] * 2, color="black", lw=[*thin] * 2)
 
 
 def _departure_colours() -> tuple[Colormap, BoundaryNorm]:

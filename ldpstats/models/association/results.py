@@ -34,6 +34,7 @@ from ldpstats.inference import intervals
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tables import effects
 from ldpstats.inference.tables import independence as tables
+from ldpstats.inference.tables.permutation import permutation_pvalue
 from ldpstats.inference.tables.ratio import Effect, beside
 from ldpstats.inference.tails import CellLaw
 from ldpstats.inference.tests import TestResult, pvalue_text, z_test
@@ -47,19 +48,24 @@ from ldpstats.models.association.evidence import (
     Tallies,
     cell_law,
     check_options,
-    collapsed,
     covariance_of,
     dispersion,
+    likelihood_ratio,
     likelihood_ratio_test,
-    named_test,
-    null_covariance,
-    rests_on,
+    maximum,
+    mutual_df,
+    null_hypothesis,
+    pearson_test,
     score_test,
+    simulated,
     smallest_expected,
     trend_test,
+    unconstrained,
     wald_test,
     z_values,
 )
+from ldpstats.models.association.groups import JointGroup
+from ldpstats.models.frequency.intervals import LARGEST_INFORMATION
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.layout import (
@@ -79,6 +85,7 @@ from ldpstats.models.layout import (
 )
 from ldpstats.models.plots import maybe_bar, title_text
 from ldpstats.models.results import JointTable, Results, missing_notes, warn_of_method
+from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Counts
 
 if TYPE_CHECKING:
@@ -89,6 +96,7 @@ _FEW = 10.0  # reports of a cell or combination below which normal laws are doub
 _FEW_UNDER_NULL = 2.0  # the same for covariances under the hypothesis
 _ROOM = 60  # characters of the labels of a cell together
 _NAMED = 3  # cells that a note names
+_SURVEYS = 199  # that a bootstrap simulates
 _LEVELS = 1e-300, 1.0 - 1e-9  # least and largest level of a test
 
 
@@ -603,8 +611,24 @@ class AssociationResults(TableResults):
         unconstrained, lower, upper, unbounded = effects.conditionals(
             self.linear_table, self._spread(alpha), axis, alpha
         )
-        if (bounds := _intervals_given(self.evidence, axis, alpha)) is not None:
-            lower, upper = bounds
+        evidence = self.evidence
+        groups = () if evidence is None else evidence.whole.groups
+        if evidence is not None and evidence.is_stored and evidence.is_exact:
+            if all(group.counts.mechanisms[axis].unprotected for group in groups):
+                # a variable without noise: each group's own frequencies; [0, 1] if nobody is in it
+                lower, upper = bounds = np.zeros((2, *self.sizes))
+                upper[:] = 1.0
+                for category, ends in enumerate(np.moveaxis(bounds, axis + 1, 0)):
+                    parts = []
+                    for group in groups:
+                        on, other = group.counts.reports[axis], group.counts.reports[1 - axis]
+                        rows = on.y == category
+                        cohort = None if other.cohort is None else other.cohort[rows]
+                        n = group.counts.n[rows]
+                        parts.append(Counts(other.y[rows], n, other.mechanism, 0, cohort))
+                    if any(counts.nobs for counts in parts):
+                        fit = FrequencyModel([one for one in parts if one.nobs]).fit_quietly()
+                        ends[:] = fit.conf_int(alpha).to_numpy().T
         fitted, sizes = self.fitted.estimate, self.sizes
         if np.any(fitted < 0.0) or abs(fitted.sum() - 1.0) > _ROUNDING:
             fitted = project_simplex(fitted)
@@ -670,21 +694,24 @@ class AssociationResults(TableResults):
             epsilon = float(sum(private)) if private else float("inf")  # at most
             words = f"{self.digest} {tuple(chosen)}".encode()
             digest = hashlib.blake2b(words, digest_size=8).hexdigest()
-            made: dict[str, Any] = {
-                "digest": digest,
-                "independence": None,
-                "trend": None,
-                "null_llf": np.nan,
-            }
-            law = None
+            made: dict[str, Any] = {"digest": digest, "independence": None}
+            made, law = made | {"trend": None, "null_llf": np.nan}, None
         else:
-            evidence, law = collapsed(self.evidence, keep), None
-            problem = rests_on(evidence, linear)
-            if problem is not None:
-                V = covariance_of(problem)
-                if V is not None:
-                    linear = Uncertain(linear.estimate, V.scaled(dispersion(evidence)))
-                law = cell_law(evidence, problem, V)
+            specs, groups, law = some(self.evidence.specs), [], None
+            for own in self.evidence.groups:
+                if {*keep} & {*own.asked}:
+                    parts = [replace(own.counts.reports[v], n_missing=0) for v in keep]
+                    groups.append(JointGroup(JointCounts(parts, own.counts.n).tally(), specs))
+            evidence = Evidence(tuple(groups), specs, tuple(chosen))
+            for by_name in (False, True):  # which moments the sums solve
+                with suppress(NotIdentified):
+                    problem = unconstrained(evidence, by_name)
+                    if np.allclose(problem.estimate()[0], linear.estimate, 0.0, _ROUNDING):
+                        V = covariance_of(problem)
+                        law = cell_law(evidence, problem, V)
+                        if V is not None:
+                            linear = Uncertain(linear.estimate, V.scaled(dispersion(evidence)))
+                        break
             epsilon = max(joint_epsilon(own.counts.mechanisms) for own in evidence.groups)
             made = made_of(evidence)
         return replace(
@@ -796,9 +823,42 @@ class AssociationResults(TableResults):
             if evidence is None:
                 raise _without_reports("use method='score'")
             fitted = self.fitted.estimate if plain else None
-            return named_test(
-                evidence, method, fitted, self.on_boundary, rng, n_permutations, n_boot, advance
-            )
+            if method == "score":
+                return score_test(evidence, rng, n_permutations, advance)
+            if method == "lr":
+                gain = likelihood_ratio(evidence, fitted)
+                return likelihood_ratio_test(names, sizes, gain, self.on_boundary)
+            null = null_hypothesis(names)
+            if method == "bootstrap" and rng is not None:
+                draws = np.empty(_SURVEYS if n_boot is None else int(n_boot))
+                gain, independent = likelihood_ratio(evidence, fitted), evidence.null
+                for b in range(draws.size):
+                    draws[b] = likelihood_ratio(simulated(evidence, independent, rng))
+                    advance((b + 1) / draws.size)
+                p, df = permutation_pvalue(gain, draws), float(mutual_df(sizes))
+                how = "likelihood ratio, p-value by {} surveys simulated under independence"
+                return TestResult(null, gain, df, p, how.format(draws.size))
+            if len(sizes) != 2:
+                raise NotAvailable(
+                    f"the test compares two variables, the model has {len(sizes)}: use "
+                    "method='score', or a model of two of them"
+                )
+            if method == "pearson":
+                return pearson_test(evidence, rng, n_permutations, advance)
+            if method == "fpe16":  # at the maximum likelihood estimate
+                if self.k > LARGEST_INFORMATION:
+                    raise NotAvailable(
+                        f"T of FPE16 needs the information matrix of {self.k} cells: use "
+                        "method='score'"
+                    )
+                best = maximum(evidence).p if fitted is None else fitted
+                T = tables.fpe16(best.reshape(sizes), evidence.likelihood.information(best))
+                return TestResult.chi_square(null, *T, "statistic T of FPE16 III-D, as printed")
+            # over candidates on the dual estimate: the delta method of p - r c' fails for noisy
+            # totals
+            dual, smallest = evidence.dual_moments, smallest_expected(evidence)
+            P, how = dual.estimate()[0].reshape(sizes), "Wald test on the one-step joint estimate"
+            return wald_test(names, P, dual.covariance, smallest, how)
 
     def test_conditional_independence(self, given: str, model: Any = None) -> TestResult:
         """Test that two variables are independent given the third (on three-way tables).
@@ -818,8 +878,11 @@ class AssociationResults(TableResults):
         p, V, names, axis, cells = self._three_way("given", given)
         evidence = self._evidence_of(model)
         method, enough = "Wald test on the unconstrained estimate", _FEW
-        under_null = None if evidence is None else null_covariance(evidence, axis)
-        if under_null is not None:
+        problem = None if evidence is None else unconstrained(evidence, by_name=True)
+        # but of reports that cannot be listed, as of bits
+        if problem is not None and all(stratum.listed is not None for stratum in problem.strata):
+            P = project_simplex(problem.estimate()[0]).reshape(self.sizes)
+            under_null = problem.covariance(tables.independent_given(P, axis).reshape(-1))
             V = under_null.scaled(self.dispersion).take(cells.reshape(-1))
             method, enough = "score test on the unconstrained estimate", _FEW_UNDER_NULL
         statistic, df, note = tables.conditional_independence(p, V)
@@ -1038,34 +1101,6 @@ def _named(values: pd.Series[float], form: str) -> str:
 
 
 # -- How they are found -------------------------------------------------------------------------
-
-
-def _intervals_given(evidence: Evidence | None, axis: int, alpha: float) -> Array | None:
-    """Intervals of each group's own frequencies given a variable without noise, (2, k1, k2).
-
-    They are [0, 1] where nobody is in a group; None where the variable has noise, or the tallies
-    are not among what is stored of results.
-    """
-    if evidence is None or not (evidence.is_stored and evidence.is_exact):
-        return None
-    groups = evidence.whole.groups
-    if not all(group.counts.mechanisms[axis].unprotected for group in groups):
-        return None
-    bounds = np.zeros((2, *evidence.sizes))
-    bounds[1] = 1.0
-    for category in range(evidence.sizes[axis]):
-        parts = []
-        for group in groups:
-            on, other = group.counts.reports[axis], group.counts.reports[1 - axis]
-            rows = on.y == category
-            cohort = None if other.cohort is None else other.cohort[rows]
-            parts.append(Counts(other.y[rows], group.counts.n[rows], other.mechanism, 0, cohort))
-        parts = [counts for counts in parts if counts.nobs]
-        if parts:
-            ends = FrequencyModel(parts).fit_quietly().conf_int(alpha).to_numpy().T
-            where = (slice(None), category) if axis == 0 else (slice(None), slice(None), category)
-            bounds[where] = ends
-    return bounds
 
 
 def _without_reports(otherwise: str) -> NotAvailable:

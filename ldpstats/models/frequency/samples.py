@@ -203,21 +203,17 @@ def _score(sides: Sequence[FrequencyModel], pooled: OneStep, null: str) -> TestR
         return TestResult.chi_square(null, 0.0, 0, how)
     test = score(parts, space=space)
     p = score_cumulants(space, parts, x, y).pvalue(test.statistic)
-    seen = [[side.sources[i] for side, i in zip(sides, row, strict=True)] for row in at]
-    p = max(p, test.pvalue, math.exp(sum(map(_log_probability, seen))))
+    chance = 0.0  # of who made which reports of a mechanism, given how often each was made
+    for row in at:
+        seen = [side.sources[i] for side, i in zip(sides, row, strict=True)]
+        y = np.concatenate([source.y for source in seen])
+        kinds = np.unique(y, axis=0, return_inverse=True)[1].reshape(-1)
+        table = np.zeros((len(seen), kinds.max() + 1))
+        of = np.repeat(np.arange(len(seen)), [len(source.y) for source in seen])
+        np.add.at(table, (of, kinds), np.concatenate([source.n for source in seen]))
+        chance += float(log_probability(table)) if kinds.size <= _REPEATED else -math.inf
+    p = max(p, test.pvalue, math.exp(chance))
     return TestResult(null, test.statistic, float(test.df), p, how, together(group))
-
-
-def _log_probability(seen: Sequence[Any]) -> float:
-    """Of who made which reports of one mechanism, given how often each report was made."""
-    y = np.concatenate([source.y for source in seen])
-    kinds = np.unique(y, axis=0, return_inverse=True)[1].reshape(-1)
-    if kinds.size > _REPEATED:
-        return -math.inf
-    table = np.zeros((len(seen), kinds.max() + 1))
-    of = np.repeat(np.arange(len(seen)), [len(source.y) for source in seen])
-    np.add.at(table, (of, kinds), np.concatenate([source.n for source in seen]))
-    return float(log_probability(table))
 
 
 def _wald(sides: Sequence[FrequencyModel], p: Array, alike: bool, null: str) -> TestResult:

@@ -1,7 +1,6 @@
 """Means, cumulative frequencies and quantiles of ordered answers."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -326,21 +325,6 @@ def test_moments_are_those_of_the_estimate(kind, replications):
         spread.append(float(se[0]))
     error = 4.0 * np.sqrt(0.5 / R)  # relative error of a standard deviation
     assert np.std(found) == pytest.approx(np.mean(spread), rel=error)
-
-
-def test_categories_that_a_contrast_leaves_out_may_be_lumped():
-    rng, k = np.random.default_rng(3), 400
-    p = rng.dirichlet(np.ones(k))
-    counts = [ldp.KRR(k, epsilon).draw(p, 10_000, rng) for epsilon in (6.0, 7.0)]
-    row = np.zeros(k)
-    row[[3, 50, 51]] = [1.0, -2.0, 0.5]
-    for data in (counts[0], counts):
-        known = ldp.FrequencyModel(data).fit().answers
-        assert known is not None and known.alike and known.law(row).p.size == 4
-        one_by_one = replace(known, alike=False)
-        for value in (-1.9, -0.3, 0.0, 0.01, 0.9):
-            found, expected = (one.law(row).at(np.array([value])) for one in (known, one_by_one))
-            np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
 def test_numbers_that_do_not_ascend_have_no_quantiles():
