@@ -112,10 +112,9 @@ def associations(
         one = pair[0] if isinstance(pair, list | tuple) and len(pair) == 2 else pair
         if not isinstance(one, Reports):
             raise InvalidArgument(f"reports[{name!r}]", pair, _REMEDY)
-        if id(one.y) in owner:
-            remedy = f"has the reports of {owner[id(one.y)]!r}: pass those of another variable"
+        if (other_name := owner.setdefault(id(one.y), name)) != name:
+            remedy = f"has the reports of {other_name!r}: pass those of another variable"
             raise InvalidArgument(f"reports[{name!r}]", one, remedy)
-        owner[id(one.y)] = name
         sources[name] = str(one.mechanism), len(one)
 
     def counts_of(both: tuple[str, str]) -> list[JointCounts] | LDPError:
@@ -445,13 +444,10 @@ class AssociationMatrix(Stored):
 
     def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         """The notes of pairs, each note once, and how each was fitted."""
-        said: dict[tuple[str, str], list[tuple[str, str]]] = {}
-        for pair, note, upper in zip(frame.index, frame["note"], frame["upper"], strict=True):
-            if note:
-                kind = "WARNING" if np.isnan(upper) else "NOTE"
-                said.setdefault((kind, note), []).append(pair)
-        notes = []
-        for (kind, note), pairs in said.items():
+        notes, noted = [], frame[frame["note"] != ""]
+        kinds = np.where(noted["upper"].isna(), "WARNING", "NOTE")
+        for (kind, note), own in noted.groupby([kinds, noted["note"]], sort=False):
+            pairs = own.index.tolist()
             common = set(pairs[0]).intersection(*pairs)
             names = ", ".join(f"{one_line(a, 40)} and {one_line(b, 40)}" for a, b in pairs)
             if len(pairs) > 1 and common:  # all of them have a variable in common

@@ -320,7 +320,15 @@ class Results(Labelled, Fit):
             contrasts = ScoreContrasts(given, self._contrast_law, scored, **how)
             pvalue = two_sided(effect - value, se, skewness)
             contrasts.pvalue = pvalue.reshape(np.shape(contrasts.pvalue))
-        contrasts.c_names = contrast_names(given, value, self.terms)
+        contrasts.c_names = []  # such as "nurse - cook", "nurse - 2 cook = 0.1"
+        for row, right in zip(given, value, strict=True):
+            text = f" = {right:g}" if right else ""
+            for i in np.flatnonzero(row)[::-1].tolist():
+                label = self.terms[i] if isinstance(self.terms[i], str) else f"p[{self.terms[i]}]"
+                size = "" if abs(row[i]) == 1.0 else f"{abs(row[i]):g} "
+                text = f" {'-' if row[i] < 0.0 else '+'} {size}{label}{text}"
+            text = text.replace(" - ", "-", 1) if text[1] == "-" else text.removeprefix(" + ")
+            contrasts.c_names.append(one_line(text, _LONGEST_NAME))
         return contrasts
 
     def _above_zero(self, p: Array, alpha: float, method: str) -> pd.Index[Any]:
@@ -596,21 +604,6 @@ class ContrastLaw:
     is_fixed: bool = True  # without variance at any value where it has none at the estimate
 
 
-def contrast_names(R: Array, value: Array, terms: pd.Index[Any]) -> list[str]:
-    """The rows of R p = value in words: "nurse - cook", "nurse - 2 cook = 0.1"."""
-    names = []
-    for row, right in zip(R, value, strict=True):
-        words = []
-        for i in np.flatnonzero(row).tolist():
-            label = terms[i] if isinstance(terms[i], str) else f"p[{terms[i]}]"
-            size = "" if abs(row[i]) == 1.0 else f"{abs(row[i]):g} "
-            words.append(f"{'-' if row[i] < 0.0 else '+'} {size}{label}")
-        text = " ".join(words)
-        text = text.replace("- ", "-", 1) if text.startswith("-") else text.removeprefix("+ ")
-        names.append(one_line(f"{text} = {right:g}" if right else text, _LONGEST_NAME))
-    return names
-
-
 # -- Linear hypotheses about frequencies, from strings or arrays ----------------------------------
 
 
@@ -734,7 +727,7 @@ def group_columns(by: object) -> tuple[str, ...]:
         raise InvalidArgument("by", by, remedy)
     if len(set(names)) < len(names):
         raise InvalidArgument("by", by, "names a column twice")
-    return tuple(str(name) for name in names)
+    return tuple(map(str, names))
 
 
 def group_label(label: object, by: tuple[str, ...]) -> Label:
@@ -922,12 +915,13 @@ def compared(
         pairs = [(i, at) for i in range(g) if i != at]
         shown = tuple(labels[i] for i, _ in pairs)
     table = rows(pairs)
-    known = table["pvalue"].notna().to_numpy()
-    estimate, p = (table[column].to_numpy()[known] for column in ("estimate", "pvalue"))
-    holm = np.full(len(table), np.nan)
+    known = table["pvalue"].notna()
     if known.any():
-        holm[known] = tests_.adjusted_differences(estimate, p, len(categories))
-    table["pvalue_holm"] = holm
+        estimate, p = (table.loc[known, column].to_numpy() for column in ("estimate", "pvalue"))
+        holm = tests_.adjusted_differences(estimate, p, len(categories))
+        table.loc[known, "pvalue_holm"] = holm
+    else:
+        table["pvalue_holm"] = np.nan
     return table.set_axis(stacked_index(shown, categories, by, name))
 
 

@@ -551,18 +551,6 @@ class AreaFit(Document):
         score = np.square(w * r).sum(axis=1) - w.sum(axis=1) + hat
         return beta, V, value / 2.0, score / 2.0
 
-    def _adjustment(self, A: Array) -> tuple[Array, Array]:
-        """Logarithm and score of ``arctan(sum_i A / (A + D_i))^(1/m)``, (a,).
-
-        Yoshimori and Lahiri (2014), Journal of Multivariate Analysis 124, 281-294, equation 8.
-        """
-        psi = self.noise[np.isfinite(self.direct)]
-        w = 1.0 / (A[:, None] + psi)
-        own = A * w.sum(axis=1)
-        angle = np.arctan(own)
-        score = (psi * w**2).sum(axis=1) / ((1.0 + own**2) * angle)
-        return np.log(angle) / psi.size, score / psi.size
-
 
 def fay_herriot(direct: npt.ArrayLike, noise: npt.ArrayLike, X: npt.ArrayLike) -> AreaFit:
     """Fit the area-level model of Fay and Herriot by REML.
@@ -593,8 +581,16 @@ def fay_herriot(direct: npt.ArrayLike, noise: npt.ArrayLike, X: npt.ArrayLike) -
         return replace(fit, variance=A)
 
     def adjusted(A: Array) -> tuple[Array, Array]:
-        more, steep = fit._adjustment(A)
-        return fit._given(A)[2] + more, fit._given(A)[3] + steep
+        """With ``arctan(sum_i A / (A + D_i))^(1/m)``.
+
+        Yoshimori and Lahiri (2014), Journal of Multivariate Analysis 124, 281-294, equation 8.
+        """
+        D, (*_, value, score) = psi[there], fit._given(A)
+        w = 1.0 / (A[:, None] + D)
+        own = A * w.sum(axis=1)
+        angle = np.arctan(own)
+        steep = (D * w**2).sum(axis=1) / ((1.0 + own**2) * angle)
+        return value + np.log(angle) / D.size, score + steep / D.size
 
     return replace(fit, variance=_highest(grid[1:], adjusted), is_adjusted=True)
 

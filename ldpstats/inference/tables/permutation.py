@@ -422,14 +422,8 @@ class Spread:
 
     def kinds(self, order: int) -> Array:
         """The sums over the slots of `order` factors, in the order of `_KINDS`."""
-        if order == 1:
-            return np.array([self.t1])
-        if order == 2:
-            return np.array([self.s2, self.t1**2, self.t2])
-        t1 = self.t1
-        return np.array(
-            [self.s3, self.u, self.b, t1 * self.s2, self.r, t1**3, t1 * self.t2, self.t3]
-        )
+        kinds = map(str.split, _KINDS[order])
+        return np.array([math.prod(getattr(self, one) for one in kind) for kind in kinds])
 
 
 def blocks_of(features: npt.ArrayLike, counts: npt.ArrayLike) -> Blocks:
@@ -441,24 +435,25 @@ def blocks_of(features: npt.ArrayLike, counts: npt.ArrayLike) -> Blocks:
 # -- Set partitions of slots, and sums over different respondents by Moebius inversion ------------
 
 
-# nonzero sums over the slots of one, two and three factors (no block of one slot)
-_KINDS = {1: ("t1",), 2: ("s2", "t1t1", "t2")}
-_KINDS[3] = ("s3", "u", "b", "t1s2", "r", "t1t1t1", "t1t2", "t3")
+# nonzero sums over the slots of factors (no block of one slot), as products of those of `Spread`:
 # by the sizes of blocks, the vertices of a graph, and its loops; factors are its edges
 _GRAPHS = {
     ((2,), 1): "t1",
     ((4,), 2): "s2",
-    ((2, 2), 2): "t1t1",
+    ((2, 2), 2): "t1 t1",
     ((2, 2), 0): "t2",
     ((6,), 3): "s3",
     ((3, 3), 0): "u",
     ((3, 3), 2): "b",
-    ((2, 4), 3): "t1s2",
+    ((2, 4), 3): "t1 s2",
     ((2, 4), 1): "r",
-    ((2, 2, 2), 3): "t1t1t1",
-    ((2, 2, 2), 1): "t1t2",
+    ((2, 2, 2), 3): "t1 t1 t1",
+    ((2, 2, 2), 1): "t1 t2",
     ((2, 2, 2), 0): "t3",
 }
+_KINDS: dict[int, list[str]] = {1: [], 2: [], 3: []}  # by the number of factors
+for (_sizes, _), _kind in _GRAPHS.items():
+    _KINDS[sum(_sizes) // 2].append(_kind)
 
 
 @cache

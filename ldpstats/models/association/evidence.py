@@ -377,6 +377,16 @@ def unconstrained(evidence: Evidence, by_name: bool) -> JointMoments:
     return evidence.moments
 
 
+def rests_on(evidence: Evidence, linear: Uncertain) -> JointMoments | None:
+    """The moments that an unconstrained estimate solves; None where it is of none of them."""
+    for by_name in (False, True):
+        with suppress(NotIdentified):
+            problem = unconstrained(evidence, by_name)
+            if np.allclose(problem.estimate()[0], linear.estimate, rtol=0.0, atol=_ROUNDING):
+                return problem
+    return None
+
+
 def _small_strata(evidence: Evidence) -> bool:
     """Whether strata are so small that the noise of their own information biases the dual.
 

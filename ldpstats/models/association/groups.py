@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from math import prod
@@ -73,23 +73,26 @@ _KEPT = (
 _OTHERS = ("lump", "product", "fpe16")
 
 
-@dataclass(frozen=True, eq=False)
 class VariableSpec:
-    """What of a variable is estimated."""
+    """What of a variable is estimated.
 
-    labels: pd.Index[Any]  # categories of the joint table, "Other" included
-    candidates: Any = None  # values to look for, over an open alphabet
-    other: str = ""  # "lump" if it is one of the mechanism's; the form of its likelihood; or none
-    complete: bool = True  # whether every answer is in some category
-    k: int = field(init=False)
-    approximate: bool = field(init=False)  # "Other" is modelled from what candidates leave over
-    is_closed: bool = field(init=False)  # the law of the reports of all answers is known
+    `labels` are the categories of the joint table, with "Other"; `candidates` values to look for
+    over an open alphabet; `other` "lump" if it is one of the mechanism's, or the form of its
+    likelihood, or none; `complete` says whether every answer is in some category.
+    """
 
-    def __post_init__(self) -> None:
-        approximate = self.other in ("product", "fpe16")
-        object.__setattr__(self, "k", len(self.labels))
-        object.__setattr__(self, "approximate", approximate)
-        object.__setattr__(self, "is_closed", self.complete and not approximate)
+    def __init__(
+        self,
+        labels: pd.Index[Any],
+        candidates: Any = None,
+        other: str = "",
+        complete: bool = True,
+    ) -> None:
+        self.labels, self.k, self.candidates = labels, len(labels), candidates
+        self.other, self.complete = other, complete
+        # "Other" is modelled from what candidates leave over
+        self.approximate = other in ("product", "fpe16")
+        self.is_closed = complete and not self.approximate  # the law of all reports is known
 
 
 def respondents(reports: Sequence[Any], ids: Sequence[Any] | None) -> list[JointCounts]:

@@ -56,6 +56,7 @@ from ldpstats.models.association.evidence import (
     mutual_df,
     null_hypothesis,
     pearson_test,
+    rests_on,
     score_test,
     simulated,
     smallest_expected,
@@ -703,15 +704,11 @@ class AssociationResults(TableResults):
                     parts = [replace(own.counts.reports[v], n_missing=0) for v in keep]
                     groups.append(JointGroup(JointCounts(parts, own.counts.n).tally(), specs))
             evidence = Evidence(tuple(groups), specs, tuple(chosen))
-            for by_name in (False, True):  # which moments the sums solve
-                with suppress(NotIdentified):
-                    problem = unconstrained(evidence, by_name)
-                    if np.allclose(problem.estimate()[0], linear.estimate, 0.0, _ROUNDING):
-                        V = covariance_of(problem)
-                        law = cell_law(evidence, problem, V)
-                        if V is not None:
-                            linear = Uncertain(linear.estimate, V.scaled(dispersion(evidence)))
-                        break
+            if (problem := rests_on(evidence, linear)) is not None:
+                V = covariance_of(problem)
+                law = cell_law(evidence, problem, V)
+                if V is not None:
+                    linear = Uncertain(linear.estimate, V.scaled(dispersion(evidence)))
             epsilon = max(joint_epsilon(own.counts.mechanisms) for own in evidence.groups)
             made = made_of(evidence)
         return replace(

@@ -236,27 +236,27 @@ class Laws(Fit):
         By the normal law, with the variance and the skewness at p = 0 where they are known; exact
         where a category has a binomial count of its own. Two-sided ones are twice the smaller tail.
         """
-        linear = self.linear
+        linear, tails = self.linear, []
         linear.every_bse()
-        at, p = linear.places, np.ones(linear.estimate.size)
-        estimate, se = linear.estimate[at], linear.bse()
-        if self.tally is None:
-            p[at] = tests_.z_test(estimate, se[at], 0.0, alternative)[1]
-        else:
+        at, own = linear.places, np.flatnonzero(self._counted)
+        estimate, se = linear.estimate[at], linear.bse()[at]
+        if self.tally is not None:
             se, skewness = self.tally.absent(estimate.size)
             z = tests_.z_test(estimate, se)[0]
             step = continuity(skewness) if self.tally.everywhere else 0.0
-            larger, smaller = (skewed_pvalue(s * z - step, s * skewness) for s in (1.0, -1.0))
-            both = np.minimum(2.0 * np.minimum(larger, smaller), 1.0)
-            p[at] = both if alternative == "two-sided" else larger
-        own = np.flatnonzero(self._counted)
-        if self.exact is not None and own.size:
-            form = self.exact.take(own)
-            p[own] = form.apply(tests_.binomial_excess)
-            if alternative == "two-sided":
-                less = form.apply(tests_.binomial_deficit)
-                p[own] = np.minimum(2.0 * np.minimum(p[own], less), 1.0)
-        return p
+        for side, sign in (("larger", 1.0), ("smaller", -1.0)):
+            p = np.ones(linear.estimate.size)
+            if self.tally is None:
+                p[at] = tests_.z_test(estimate, se, 0.0, side)[1]
+            else:
+                p[at] = skewed_pvalue(sign * z - step, sign * skewness)
+            if self.exact is not None and own.size:
+                count = tests_.binomial_excess if sign > 0.0 else tests_.binomial_deficit
+                p[own] = self.exact.take(own).apply(count)
+            tails.append(p)
+            if side == alternative:
+                return p
+        return np.minimum(2.0 * np.minimum(*tails), 1.0)
 
 
 # -- The unconstrained estimate from the likelihood of bits, and its law --------------------------

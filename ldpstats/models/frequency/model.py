@@ -799,22 +799,17 @@ def refuse_shared_persons(groups: Mapping[str, object]) -> None:
     owner: dict[Any, str] = {}
     named: list[tuple[str, Any]] = []
     for name, data in groups.items():
-        parts = [part.ids for part in _parts(data) if isinstance(part, Reports)]
-        ids = [part for part in parts if part is not None]
+        ids = [one.ids for one in _parts(data) if isinstance(one, Reports) and one.ids is not None]
         if ids:
             named.append((name, pd.unique(np.concatenate(ids))))
     if len(named) < 2 or pd.Index(np.concatenate([ids for _, ids in named])).is_unique:
         return
     for name, ids in named:
         for person in ids:
-            if person in owner:
-                raise InvalidArgument(
-                    f"{name}.ids",
-                    person,
-                    f"is in {owner[person]} too: groups must be of different persons; compare "
-                    "answers of the same persons by AssociationModel with ids=, or survey.change",
-                )
-            owner[person] = name
+            if (first := owner.setdefault(person, name)) != name:
+                remedy = f"is in {first} too: groups must be of different persons; compare answers "
+                remedy += "of the same persons by AssociationModel with ids=, or survey.change"
+                raise InvalidArgument(f"{name}.ids", person, remedy)
 
 
 # -- Intervals that fit the model again and again: profile likelihood and parametric bootstrap ----

@@ -331,7 +331,29 @@ class WeightedModel:
                 if isinstance(one, CohortDecoding)
             ]
             warn_of_caution(next(filter(None, cautions), ""), stacklevel=4)
-        return results if method == "inversion" else model._likeliest(results, constraints)
+        if method == "inversion":
+            return results
+        # the maximum of the weighted likelihood
+        sample, own, listed = model.sample, variable.reports, variable.candidates
+        likely, V = maxima(sample, own, variable.at, model.domain, listed, constraints)
+        kind = SANDWICH if V is not None else "none (constrained)"
+        if V is None and constraints is None:
+            kind = "none (singular information)"
+        solutions = [part.solution for part in likely]
+        worst = max(solutions, key=lambda part: (not part.converged, part.gap))
+        p = np.concatenate([part.p for part in solutions])
+        return replace(
+            results,
+            fitted=Uncertain(p, None if V is None else checked(V)),
+            method="mle",
+            settings="" if constraints is None else CONSTRAINED,
+            cov_type=kind,
+            llf=sum(part.llf for part in likely),
+            gap=worst.gap,
+            n_iter=max(part.n_iter for part in solutions),
+            converged=worst.converged,
+            message=worst.message,
+        )
 
     def fit_table(self) -> WeightedTable:
         """Estimate the table of variables: reports independent, candidates all answers."""
@@ -396,29 +418,6 @@ class WeightedModel:
         )
         results.warn_of_unknown()
         return results
-
-    def _likeliest(self, results: WeightedResults, constraints: Any) -> WeightedResults:
-        """The results with the maximum of the weighted likelihood as the estimate."""
-        (one,) = self.variables
-        each, V = maxima(self.sample, one.reports, one.at, self.domain, one.candidates, constraints)
-        kind = SANDWICH if V is not None else "none (constrained)"
-        if V is None and constraints is None:
-            kind = "none (singular information)"
-        solutions = [part.solution for part in each]
-        worst = max(solutions, key=lambda part: (not part.converged, part.gap))
-        p = np.concatenate([part.p for part in solutions])
-        return replace(
-            results,
-            fitted=Uncertain(p, None if V is None else checked(V)),
-            method="mle",
-            settings="" if constraints is None else CONSTRAINED,
-            cov_type=kind,
-            llf=sum(part.llf for part in each),
-            gap=worst.gap,
-            n_iter=max(part.n_iter for part in solutions),
-            converged=worst.converged,
-            message=worst.message,
-        )
 
     # -- tests -------------------------------------------------------------------------------
 
