@@ -59,6 +59,7 @@ from ldpstats.inference.tails import CellLaw, path_cumulants
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import (
     Covariance,
+    Uncertain,
     project_simplex,
     project_subsimplex,
 )
