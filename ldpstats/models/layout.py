@@ -18,7 +18,7 @@ from inspect import CO_VARKEYWORDS
 from itertools import chain, repeat, zip_longest
 from operator import attrgetter
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
 # -- Summaries ------------------------------------------------------------------------------------
+
+Labels: TypeAlias = "pd.Index[Any]"  # of categories, or of what else has a label each
 
 LONGEST_LABEL = 40
 ESTIMATES = ["estimate", "se", "lower", "upper"]  # columns of tables of estimates
@@ -95,7 +97,7 @@ def one_line(label: object, longest: int) -> str:
     return f"{text[: longest - 3 - tail]}...{text[-tail:]}"
 
 
-def joined(index: pd.Index[Any], sign: str) -> list[Any]:
+def joined(index: Labels, sign: str) -> list[Any]:
     """Labels, those of several variables as text."""
     if not isinstance(index, pd.MultiIndex):
         return index.tolist()

@@ -20,7 +20,7 @@ from ldpstats.arguments import Array, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.solvers import watched
 from ldpstats.labels import midpoints
-from ldpstats.models.layout import distinct_lines, one_line
+from ldpstats.models.layout import Labels, distinct_lines, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -316,12 +316,12 @@ def plot_cells(
     return ax
 
 
-def labels_of(index: pd.Index[Any]) -> list[str]:
+def labels_of(index: Labels) -> list[str]:
     """Labels of rows or columns."""
     return axis_labels(index, _LONGEST_CELL)
 
 
-def variable_name(index: pd.Index[Any], default: str) -> str:
+def variable_name(index: Labels, default: str) -> str:
     """The name of the variable whose categories these are."""
     name = default if index.name is None else index.name
     return plain(one_line(name, _LONGEST_CELL))
@@ -453,7 +453,7 @@ _ROOM = 5.2  # inches beside the labels
 _SHORT = 0.004  # of the range of all that is drawn: intervals that a line does not show
 
 
-def sorts(sort: Any, labels: pd.Index[Any] | None = None) -> bool:
+def sorts(sort: Any, labels: Labels | None = None) -> bool:
     """Whether rows are sorted by their estimates; None keeps bins of numbers in their order."""
     if sort is None and labels is not None:
         return midpoints(labels) is None
@@ -463,7 +463,7 @@ def sorts(sort: Any, labels: pd.Index[Any] | None = None) -> bool:
     return bool(sort) and sort != "none"
 
 
-def shown_rows(params: Any, ties: Any, sort: bool, most: int) -> npt.NDArray[np.int64]:
+def shown_rows(params: Any, ties: Any, sort: bool, most: int) -> Array:
     """Positions of the largest estimates, at most so many: sorted, or in order of category."""
     largest = np.lexsort((-np.asarray(ties), -np.asarray(params)))[:most]
     return largest if sort else np.sort(largest)
@@ -487,7 +487,7 @@ def draw_estimates(
     at: Array,
     frame: pd.DataFrame,
     interval: str,
-    detected: npt.NDArray[np.bool_] | None = None,
+    detected: Array | None = None,
 ) -> None:
     """Draw `params` with `lower` and `upper` at heights; intervals too short to see are bars."""
     if not len(frame):

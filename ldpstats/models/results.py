@@ -17,7 +17,6 @@ from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, boolean, level, listed, numbers, one_of, positive_integer
@@ -41,6 +40,7 @@ from ldpstats.models.layout import (
     Fit,
     Frame,
     Heading,
+    Labels,
     Pair,
     Table,
     closing_notes,
@@ -92,7 +92,7 @@ class Labelled(Stored):
     if TYPE_CHECKING:  # of kinds
 
         @property
-        def index(self) -> pd.Index[Any]: ...
+        def index(self) -> Labels: ...
 
     @property
     def k(self) -> int:
@@ -100,11 +100,11 @@ class Labelled(Stored):
         return len(self.index)
 
     @property
-    def terms(self) -> pd.Index[Any]:
+    def terms(self) -> Labels:
         """Names of the estimates in hypotheses; labels of several variables joined by colons."""
         if not isinstance(self.index, pd.MultiIndex):
             return self.index
-        terms: pd.Index[Any] = pd.Index(joined(self.index, ":"))
+        terms: Labels = pd.Index(joined(self.index, ":"))
         return terms
 
     def _series(self, values: Array, name: str) -> pd.Series[float]:
@@ -117,7 +117,7 @@ class JointTable(Labelled):
     if TYPE_CHECKING:  # of kinds
 
         @property
-        def labels(self) -> tuple[pd.Index[Any], ...]: ...
+        def labels(self) -> tuple[Labels, ...]: ...
         @property
         def names(self) -> tuple[str, ...]: ...
         @property
@@ -162,7 +162,7 @@ class Results(Labelled, Fit):
 
     @property
     @abstractmethod
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         """Labels of the k frequencies."""
 
     def __repr__(self) -> str:
@@ -331,7 +331,7 @@ class Results(Labelled, Fit):
             contrasts.c_names.append(one_line(text, _LONGEST_NAME))
         return contrasts
 
-    def _above_zero(self, p: Array, alpha: float, method: str) -> pd.Index[Any]:
+    def _above_zero(self, p: Array, alpha: float, method: str) -> Labels:
         """Labels of the frequencies whose p-values, (k,), are rejected over all of them."""
         return self.index[np.asarray(tests_.reject(p, level(alpha), method))]
 
@@ -583,7 +583,7 @@ class Results(Labelled, Fit):
         labels = axis_labels(self.index[shown], LONGEST_ROW)
         return plot_rows(draw, labels, len(frame) - len(shown), ax, words, "frequency")
 
-    def _detected(self, alpha: float) -> npt.NDArray[np.bool_] | None:
+    def _detected(self, alpha: float) -> Array | None:
         """Which estimates a plot marks as above zero, (k,); None where it marks none."""
         return None
 
@@ -617,7 +617,7 @@ _OPERATORS = "-+*/=,()"
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
-def linear_hypothesis(hypothesis: Any, categories: pd.Index[Any]) -> tuple[Array, Array]:
+def linear_hypothesis(hypothesis: Any, categories: Labels) -> tuple[Array, Array]:
     """Return R, shape (q, k), and value, shape (q,), of the hypothesis R p = value."""
     if not len(categories):
         raise InvalidArgument("hypothesis", hypothesis, "is about nothing: there is no frequency")
@@ -789,7 +789,7 @@ def several_worded(labels: Sequence[Label], by: tuple[str, ...], most: int = 5) 
 
 
 def stacked_index(
-    labels: tuple[Label, ...], categories: pd.Index[Any], by: tuple[str, ...], name: str
+    labels: tuple[Label, ...], categories: Labels, by: tuple[str, ...], name: str
 ) -> pd.MultiIndex:
     """Every category of every group."""
     g, k = len(labels), len(categories)
@@ -813,17 +813,17 @@ class ByGroup(Stored):
         @property
         def labels(self) -> tuple[Label, ...]: ...
         @property
-        def categories(self) -> pd.Index[Any]: ...
+        def categories(self) -> Labels: ...
         @property
         def _sizes(self) -> list[int]: ...
 
     @property
-    def groups(self) -> pd.Index[Any]:
+    def groups(self) -> Labels:
         """Labels of the groups that were fitted."""
         if len(self.by) == 1:
-            one: pd.Index[Any] = pd.Index([label[0] for label in self.labels], name=self.by[0])
+            one: Labels = pd.Index([label[0] for label in self.labels], name=self.by[0])
             return one
-        several: pd.Index[Any] = pd.MultiIndex.from_tuples(self.labels, names=self.by)
+        several: Labels = pd.MultiIndex.from_tuples(self.labels, names=self.by)
         return several
 
     @property
@@ -891,7 +891,7 @@ class ByGroup(Stored):
 
 def compared(
     groups: tuple[Sequence[Label], tuple[str, ...]],
-    categories: pd.Index[Any],
+    categories: Labels,
     name: str,
     asked: tuple[Any, object, Callable[[Any], int]],
     rows: Callable[[list[tuple[int, int]]], pd.DataFrame],

@@ -31,6 +31,7 @@ from ldpstats.models.layout import (
     PARTLY_PROTECTED,
     Frame,
     Heading,
+    Labels,
     Pair,
     SummaryTable,
     count_of,
@@ -180,9 +181,9 @@ class SmallAreas(Stored):
         return f"SmallAreas({len(self.labels)} areas by {by}, {self.formula}, n={self.nobs})"
 
     @property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         """Labels of the areas: those with reports first."""
-        several: pd.Index[Any] = pd.MultiIndex.from_tuples(self.labels, names=self.by)
+        several: Labels = pd.MultiIndex.from_tuples(self.labels, names=self.by)
         return several if len(self.by) > 1 else several.get_level_values(0)
 
     @property

@@ -599,7 +599,7 @@ def axis_number(name: str, value: object) -> int:
     return int(value)
 
 
-def fitted_conditionals(P: npt.ArrayLike, axis: int = 0) -> tuple[Array, npt.NDArray[np.bool_]]:
+def fitted_conditionals(P: npt.ArrayLike, axis: int = 0) -> tuple[Array, Array]:
     """Conditional distributions of a table of nonnegative frequencies.
 
     Parameters

@@ -21,7 +21,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, boolean, listed, one_of
@@ -454,7 +453,7 @@ class JointGroup:
         Q = self.channels[v]
         return Q is not None and bool(np.any(Q.any(axis=0) & (p @ Q <= 0.0)))
 
-    def uncertain(self, p: Array) -> npt.NDArray[np.bool_]:
+    def uncertain(self, p: Array) -> Array:
         """Cells, shape (k,), whose frequency the reports leave open if the estimate is p."""
         each = zip(self.channels, self.labels, self.specs, strict=True)
         Q = [np.ones((1, s.k)) if y is None or own is None else own.T for own, y, s in each]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array
+from ldpstats.models.layout import Labels
 from ldpstats.models.plots import LONGEST_LABEL as LONGEST_TICK
 from ldpstats.models.plots import (
     axes_of,
@@ -228,12 +229,12 @@ _THIN = 0.015  # of the width or the height of a mosaic
 class Merging:
     """Which categories of a table are drawn together."""
 
-    rows: npt.NDArray[np.int64]  # (k1,) group of each category
-    columns: npt.NDArray[np.int64]  # (k2,)
-    labels: tuple[pd.Index[Any], pd.Index[Any]]  # of the groups
+    rows: Array  # (k1,) group of each category
+    columns: Array  # (k2,)
+    labels: tuple[Labels, Labels]  # of the groups
 
     @property
-    def cells(self) -> npt.NDArray[np.int64]:
+    def cells(self) -> Array:
         """Group of each cell, shape (k1 k2,)."""
         return (self.rows[:, None] * len(self.labels[1]) + self.columns).ravel()
 
@@ -263,9 +264,7 @@ def merging(table: pd.DataFrame) -> Merging:
     return Merging(rows, columns, (row_labels, column_labels))
 
 
-def _groups(
-    labels: pd.Index[Any], thin: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.int64], pd.Index[Any]]:
+def _groups(labels: Labels, thin: Array) -> tuple[Array, Labels]:
     """Groups of categories, the thin ones together in the last: two of them at least.
 
     Where fewer than two others were left, there would be nothing to see, and all stay.

@@ -18,7 +18,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
@@ -75,6 +74,7 @@ from ldpstats.models.layout import (
     Body,
     Frame,
     Heading,
+    Labels,
     Pair,
     closing_notes,
     distinct_lines,
@@ -111,7 +111,7 @@ class TableResults(JointTable, Results):
     unprotected: tuple[str, ...]
 
     @cached_property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         """One entry per cell, row-major."""
         return pd.MultiIndex.from_product(self.labels, names=self.names)
 
@@ -687,7 +687,7 @@ class AssociationResults(TableResults):
             return Uncertain(np.bincount(group, estimate.estimate), V)
 
         at = np.indices(self.sizes).reshape(len(known), -1)[keep]
-        group: npt.NDArray[np.int64] = np.ravel_multi_index(tuple(at), some(self.sizes))
+        group: Array = np.ravel_multi_index(tuple(at), some(self.sizes))
         linear, margin_fits = summed(self.linear), some(self.margin_fits)
         if self.evidence is None:  # smallest_expected of all variables is smaller
             pairs = zip(chosen, margin_fits, strict=True)
@@ -735,7 +735,7 @@ class AssociationResults(TableResults):
 
     # -- tests -------------------------------------------------------------------------------
 
-    def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
+    def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> Labels:
         """Cells whose frequency is above zero, with control of the errors made over all cells.
 
         Parameters
@@ -894,7 +894,7 @@ class AssociationResults(TableResults):
 
     def _three_way(
         self, name: str, variable: object
-    ) -> tuple[Array, Covariance, tuple[str, str, str], int, npt.NDArray[np.int64]]:
+    ) -> tuple[Array, Covariance, tuple[str, str, str], int, Array]:
         """The unconstrained estimate of three variables, the one that `name` says on the last axis.
 
         That is: estimate, covariance, names, place of this variable, cells in the order of all.

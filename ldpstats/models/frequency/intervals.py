@@ -16,7 +16,6 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ldpstats.arguments import Array
 from ldpstats.channels.structured import Channel, Uniformised
@@ -111,7 +110,7 @@ def information_covariance(
 
 
 def inverse_information(
-    J: Array, free: npt.NDArray[np.bool_], fpe16: bool, kind: str
+    J: Array, free: Array, fpe16: bool, kind: str
 ) -> tuple[Covariance | None, str]:
     """Covariance of frequencies, (k,), by the information J of those that are free, and its kind.
 
@@ -145,7 +144,7 @@ class Laws(Fit):
     linear_method: str = "inversion"
 
     @property
-    def _counted(self) -> npt.NDArray[np.bool_]:
+    def _counted(self) -> Array:
         """Categories, (k,), whose default interval and tests rest on a binomial count."""
         if self.exact is None or self.linear_method != "inversion":
             return np.zeros(self.linear.estimate.size, dtype=bool)

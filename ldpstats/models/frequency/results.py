@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
@@ -47,6 +46,7 @@ from ldpstats.models.layout import (
     PRESENCE,
     Frame,
     Heading,
+    Labels,
     closing_notes,
     figures,
     interval_note,
@@ -136,7 +136,7 @@ class FrequencyResults(Results, Laws):
     )
 
     @property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         return self.categories
 
     # -- intervals -------------------------------------------------------------------------
@@ -268,7 +268,7 @@ class FrequencyResults(Results, Laws):
 
     def detected(
         self, alpha: float = 0.05, method: str = "bonferroni", *, force: bool = False
-    ) -> pd.Index[Any]:
+    ) -> Labels:
         """Categories whose frequency is above zero, with control of the errors made over all.
 
         Tests p = 0 against p > 0, exactly (binomial) where the channel allows, else by the normal
@@ -310,7 +310,7 @@ class FrequencyResults(Results, Laws):
             )
         return self._above_zero(self.presence_pvalues().to_numpy(), alpha, method)
 
-    def _detected(self, alpha: float) -> npt.NDArray[np.bool_] | None:
+    def _detected(self, alpha: float) -> Array | None:
         if self.unexplained is None or self.caution or not self._has_intervals:
             return None  # all categories are known, or what is held is not
         return self.categories.isin(self.detected(alpha))
@@ -758,7 +758,7 @@ NOT_ORDERED = (
 )
 
 
-def check_order(labels: pd.Index[Any]) -> None:
+def check_order(labels: Labels) -> None:
     """Refuse cumulative frequencies of numbers that do not ascend."""
     numeric = isinstance(labels, pd.RangeIndex) or pd.api.types.is_numeric_dtype(labels.dtype)
     if numeric and not labels.is_monotonic_increasing:
@@ -771,7 +771,7 @@ def check_order(labels: pd.Index[Any]) -> None:
 
 
 def quantile_table(
-    q: Any, places: Callable[[float], Any], categories: pd.Index[Any], name: str
+    q: Any, places: Callable[[float], Any], categories: Labels, name: str
 ) -> pd.Series[Any] | pd.DataFrame:
     """The categories at the `places` of a quantile and its interval, or of several quantiles."""
     remedy = "must be a probability, or a list of them"
@@ -788,7 +788,7 @@ def quantile_table(
     return pd.DataFrame([row.tolist() for row in rows], index=index, columns=columns)
 
 
-def checked_scores(scores: Any, labels: pd.Index[Any]) -> Array:
+def checked_scores(scores: Any, labels: Labels) -> Array:
     """A number for each category; by default the labels, if they are numbers, or their midpoints.
 
     Midpoints are those of labels that are all intervals, such as "[0, 10)".

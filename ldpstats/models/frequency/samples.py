@@ -205,9 +205,9 @@ def _score(sides: Sequence[FrequencyModel], pooled: OneStep, null: str) -> TestR
     p = score_cumulants(space, parts, x, y).pvalue(test.statistic)
     chance = 0.0  # of who made which reports of a mechanism, given how often each was made
     for row in at:
-        seen = [side.sources[i] for side, i in zip(sides, row, strict=True)]
-        y = np.concatenate([source.y for source in seen])
-        kinds = np.unique(y, axis=0, return_inverse=True)[1].reshape(-1)
+        seen: list[Any] = [side.sources[i] for side, i in zip(sides, row, strict=True)]
+        made = np.concatenate([source.y for source in seen])
+        kinds = np.unique(made, axis=0, return_inverse=True)[1].reshape(-1)
         table = np.zeros((len(seen), kinds.max() + 1))
         of = np.repeat(np.arange(len(seen)), [len(source.y) for source in seen])
         np.add.at(table, (of, kinds), np.concatenate([source.n for source in seen]))

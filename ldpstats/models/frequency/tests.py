@@ -26,7 +26,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array
@@ -349,7 +348,7 @@ def by_moments(test: TestResult, problems: Sequence[Moments], p: Array, R: Array
     return replace(test, pvalue=max(test.pvalue, cumulants.pvalue(test.statistic)), method=how)
 
 
-def rare_categories(sides: Sequence[Sequence[Moments]], p: Array) -> npt.NDArray[np.int64]:
+def rare_categories(sides: Sequence[Sequence[Moments]], p: Array) -> Array:
     """Groups of categories that are tested together, because too few reports are expected.
 
     What matters of a difference of estimates is its kurtosis beyond the normal law's: one over it
@@ -399,7 +398,7 @@ def _effective_counts(
     return fewest(laws, lambda second, fourth: np.where(second > 0.0, second**2 / fourth, 0.0))
 
 
-def contrasts(group: npt.NDArray[np.int64]) -> Array:
+def contrasts(group: Array) -> Array:
     """Each sum over a group of `rare_categories` minus the one before, shape (g - 1, k)."""
     return np.diff((np.arange(group.max() + 1)[:, None] == group) + 0.0, axis=0)
 
@@ -417,7 +416,7 @@ def plug_in(problem: Moments) -> Array:
     return project_simplex(estimate, problem.estimate_variances(positive / positive.sum()))
 
 
-def together(group: npt.NDArray[np.int64]) -> str:
+def together(group: Array) -> str:
     """What a reader has to know of categories that were tested together."""
     sizes = np.bincount(group)
     several = sizes[sizes > 1]

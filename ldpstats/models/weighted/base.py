@@ -117,7 +117,7 @@ class DesignResults(Results):
         return self._series(self.domains.df[self._domain_of], "df")
 
     @property
-    def _unknown(self) -> npt.NDArray[np.bool_]:
+    def _unknown(self) -> Array:
         """Estimates of domains in one sampling unit, (q,)."""
         return self.domains.alone[self._domain_of]
 

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ldpstats.arguments import Array, one_of
 from ldpstats.errors import (
@@ -66,7 +65,7 @@ from ldpstats.likelihood.joint import (
 )
 from ldpstats.mechanisms.base import joint_epsilon, protect_some
 from ldpstats.models.frequency.tests import warn_of_caution
-from ldpstats.models.layout import CONSTRAINED, SANDWICH
+from ldpstats.models.layout import CONSTRAINED, SANDWICH, Labels
 from ldpstats.models.results import Label, several_worded
 from ldpstats.models.weighted.base import Dependence, Domains, Part, SampleFacts, cell_shares
 from ldpstats.models.weighted.results import WeightedResults
@@ -95,9 +94,9 @@ class WeightedVariable:
     incomplete: bool = False  # other answers are known; variances allow for such in any case
 
     @cached_property
-    def labels(self) -> pd.Index[Any]:
+    def labels(self) -> Labels:
         """Labels of the categories or candidates."""
-        labels: pd.Index[Any] = self.reports.mechanism.labels(self.candidates)
+        labels: Labels = self.reports.mechanism.labels(self.candidates)
         return labels
 
     def decoded(self, weights: Array, cells: Codes) -> tuple[Decoding, Codes]:
@@ -125,7 +124,7 @@ class WeightedModel:
     # -- totals ------------------------------------------------------------------------------
 
     @cached_property
-    def inside(self) -> npt.NDArray[np.bool_]:
+    def inside(self) -> Array:
         """Cells of a domain that have all reports, (c,)."""
         inside = self.domain >= 0
         for variable in self.variables:

@@ -39,6 +39,7 @@ from ldpstats.models.layout import (
     ESTIMATES,
     Frame,
     Heading,
+    Labels,
     resolution_notes,
     title,
 )
@@ -119,7 +120,7 @@ class WeightedResults(ByGroup, DesignResults):
     labels = property(attrgetter("domains.labels"))
 
     @property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         if not self.by:
             return self.categories
         return stacked_index(self.domains.labels, self.categories, self.by, self.name)
