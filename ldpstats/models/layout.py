@@ -24,13 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import (
-    Array,
-    boolean,
-    latex_text,
-    level,
-    positive_integer,
-)
+from ldpstats.arguments import Array, boolean, latex_text, level, positive_integer
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.hints import Hinted, refused_call
 from ldpstats.inference.tests import TestResult, pvalue_text, reject, z_test

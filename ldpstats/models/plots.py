@@ -624,8 +624,8 @@ def plot_groups(
     names = axis_labels(group_names(frames)[:n], _LONGEST_GROUP)
     if sizes:
         names = [f"{name}, n = {size:,}" for name, size in zip(names, sizes, strict=False)]
-    for ax, name, frame in zip(panels, names, frames.values(), strict=False):
-        at = np.arange(len(shown))[::-1]
+    at, drawn = np.arange(len(shown))[::-1], panels[:n]
+    for ax, name, frame in zip(drawn, names, frames.values(), strict=False):
         draw(ax, at, frame.reindex(shown), interval_name(alpha))
         set_title(ax, name)
         ax.spines[["top", "right"]].set_visible(False)
@@ -634,11 +634,9 @@ def plot_groups(
         name_rows(ax, labels, n_more)
     for ax in panels[n:]:
         ax.remove()
-    room = 72 * _PANEL if figure is None else None
-    drawn: npt.NDArray[Any] = panels[:n]
     handles: dict[str, Any] = {}  # what any of the panels shows, each once
     for place, ax in enumerate(drawn):
-        percent_axis(ax, room)
+        percent_axis(ax, 72 * _PANEL if figure is None else None)
         if place + columns >= n:  # the lowest of its column
             ax.tick_params(axis="x", labelbottom=True)
             ax.set_xlabel("frequency")

@@ -43,9 +43,7 @@ from ldpstats.models.layout import (
     interval_note,
     one_line,
 )
-from ldpstats.models.plots import (
-    LONGEST_LABEL as LONGEST_ROW,
-)
+from ldpstats.models.plots import LONGEST_LABEL as LONGEST_ROW
 from ldpstats.models.plots import (
     axis_labels,
     draw_estimates,

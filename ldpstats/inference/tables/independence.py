@@ -240,9 +240,10 @@ def pearson(table: npt.ArrayLike) -> tuple[float, int, str]:
         raise unvarying("first" if seen.shape[0] == 1 else "second")
     expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / seen.sum()
     df, full = ((t.shape[0] - 1) * (t.shape[1] - 1) for t in (seen, counts))
-    missing = [a - b for a, b in zip(counts.shape, seen.shape, strict=True)]
-    note = f"{missing[0]} rows and {missing[1]} columns were never seen: df {df} instead of {full}"
-    return float(np.sum((seen - expected) ** 2 / expected)), df, note if any(missing) else ""
+    rows, columns = np.subtract(counts.shape, seen.shape).tolist()
+    note = f"{rows} rows and {columns} columns were never seen: df {df} instead of {full}"
+    statistic = float(np.sum((seen - expected) ** 2 / expected))
+    return statistic, df, note if rows or columns else ""
 
 
 def smallest_expected(table: npt.ArrayLike) -> float:

@@ -63,21 +63,11 @@ from ldpstats.likelihood.covariance import (
     project_simplex,
     project_subsimplex,
 )
-from ldpstats.likelihood.joint import (
-    Factor,
-    JointMoments,
-    JointRows,
-    PartialMoments,
-    unbiased_map,
-)
+from ldpstats.likelihood.joint import Factor, JointMoments, JointRows, PartialMoments, unbiased_map
 from ldpstats.likelihood.rows import DenseRows, Likelihood, Solution
 from ldpstats.mechanisms import Mechanism
 from ldpstats.models.association.groups import JointGroup, Scores, VariableSpec
-from ldpstats.models.frequency.intervals import (
-    LARGEST_INFORMATION,
-    inverse_information,
-    stacked,
-)
+from ldpstats.models.frequency.intervals import LARGEST_INFORMATION, inverse_information, stacked
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.reports.joint import ALWAYS_MERGED, JointCounts
 from ldpstats.reports.single import Reports
@@ -162,8 +152,8 @@ class Evidence:
         """Variables, and how many answered them alone, all first; None where all answered all."""
         if self.whole is self:
             return None
-        asked = [(part.groups[0].asked, part.nobs) for part in self.parts]
-        return tuple([(tuple([self.names[v] for v in own]), n) for own, n in asked])
+        each = [(part.groups[0].asked, part.nobs) for part in self.parts]
+        return tuple([(tuple([self.names[v] for v in asked]), n) for asked, n in each])
 
     # -- each variable alone -------------------------------------------------------------------
 

@@ -20,14 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import (
-    Array,
-    boolean,
-    level,
-    listed,
-    numbers,
-    one_of,
-)
+from ldpstats.arguments import Array, boolean, level, listed, numbers, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference import intervals
 from ldpstats.inference.intervals import edge_normal

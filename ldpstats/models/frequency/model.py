@@ -20,12 +20,7 @@ import numpy as np
 import pandas as pd
 
 from ldpstats.arguments import Array, boolean, distribution, one_of, replicates
-from ldpstats.errors import (
-    InvalidArgument,
-    MisfitWarning,
-    NotAvailable,
-    NotIdentified,
-)
+from ldpstats.errors import InvalidArgument, MisfitWarning, NotAvailable, NotIdentified
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.estimators.base import (
     Estimator,

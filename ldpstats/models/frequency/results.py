@@ -10,14 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import (
-    Array,
-    boolean,
-    level,
-    numbers,
-    one_of,
-    probability,
-)
+from ldpstats.arguments import Array, boolean, level, numbers, one_of, probability
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.solvers import root
 from ldpstats.inference import intervals
@@ -26,11 +19,7 @@ from ldpstats.inference.tables.ratio import FiellerInterval, fieller
 from ldpstats.inference.tails import one_sided
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import align, midpoints, position, positions
-from ldpstats.likelihood.covariance import (
-    Covariance,
-    Unexplained,
-    project_simplex,
-)
+from ldpstats.likelihood.covariance import Covariance, Unexplained, project_simplex
 from ldpstats.models.frequency.answers import (
     Answers,
     WeightedSum,

@@ -444,10 +444,8 @@ def one_sample_test(
         every = tests_.wald(np.eye(p0.size), p0, estimate, V)
         how = "Wald on all candidates, covariance under the null"
         return all_candidates(null, every, [problem], how)
-    if step is not None:
-        group = rare_groups(effective_counts([step], p0))
-    else:
-        group = rare_categories([problems], p0)
+    rare = None if step is None else rare_groups(effective_counts([step], p0))
+    group = rare_categories([problems], p0) if rare is None else rare
     method = "Wald, covariance under the null"
     if any(q.rules_out(p0) for q in problems):
         how = "a category was reported that p0 rules out"

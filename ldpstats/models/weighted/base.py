@@ -17,19 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import (
-    Array,
-    boolean,
-    level,
-    one_of,
-)
+from ldpstats.arguments import Array, boolean, level, one_of
 from ldpstats.documents import Document, read
 from ldpstats.errors import LDPWarning, NotAvailable
-from ldpstats.inference.designs.linearisation import (
-    Ratios,
-    Totals,
-    checked,
-)
+from ldpstats.inference.designs.linearisation import Ratios, Totals, checked
 from ldpstats.inference.designs.tests import (
     Counted,
     Differences,
@@ -53,11 +44,7 @@ from ldpstats.models.layout import (
     figures,
     interval_note,
 )
-from ldpstats.models.results import (
-    Results,
-    group_label,
-    several_worded,
-)
+from ldpstats.models.results import Results, group_label, several_worded
 
 Codes = npt.NDArray[np.int64]
 Limits = Callable[[Codes, Array], Array]  # of the estimates at some places, at critical values

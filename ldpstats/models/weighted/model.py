@@ -19,12 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments import Array, one_of
-from ldpstats.errors import (
-    InvalidArgument,
-    LDPWarning,
-    MisfitWarning,
-    NotAvailable,
-)
+from ldpstats.errors import InvalidArgument, LDPWarning, MisfitWarning, NotAvailable
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.inference.designs.linearisation import (
     Ratios,

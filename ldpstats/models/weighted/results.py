@@ -17,14 +17,7 @@ from ldpstats.arguments import Array, distribution, level, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.hints import guided
 from ldpstats.inference.designs.linearisation import Ratios, Totals
-from ldpstats.inference.designs.tests import (
-    Counted,
-    RaoScott,
-    critical,
-    fit_to,
-    metric,
-    t_bounds,
-)
+from ldpstats.inference.designs.tests import Counted, RaoScott, critical, fit_to, metric, t_bounds
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tests import TestResult, pvalue_text
 from ldpstats.labels import align, positions
@@ -35,20 +28,9 @@ from ldpstats.models.frequency.results import (
     checked_scores,
     quantile_table,
 )
-from ldpstats.models.layout import (
-    ESTIMATES,
-    Frame,
-    Heading,
-    Labels,
-    resolution_notes,
-    title,
-)
+from ldpstats.models.layout import ESTIMATES, Frame, Heading, Labels, resolution_notes, title
 from ldpstats.models.results import ByGroup, compared, stacked_index
-from ldpstats.models.weighted.base import (
-    DesignResults,
-    difference_rows,
-    satterthwaite,
-)
+from ldpstats.models.weighted.base import DesignResults, difference_rows, satterthwaite
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

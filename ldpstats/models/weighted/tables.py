@@ -36,11 +36,7 @@ from ldpstats.labels import position
 from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.likelihood.joint import places_of, places_within
 from ldpstats.models.association.results import TableResults
-from ldpstats.models.layout import (
-    ESTIMATES,
-    Heading,
-    outcome_notes,
-)
+from ldpstats.models.layout import ESTIMATES, Heading, outcome_notes
 from ldpstats.models.results import compared
 from ldpstats.models.weighted.base import (
     Dependence,
