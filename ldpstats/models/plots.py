@@ -624,7 +624,8 @@ def plot_groups(
     names = axis_labels(group_names(frames)[:n], _LONGEST_GROUP)
     if sizes:
         names = [f"{name}, n = {size:,}" for name, size in zip(names, sizes, strict=False)]
-    at, drawn = np.arange(len(shown))[::-1], panels[:n]
+    at = np.arange(len(shown))[::-1]
+    drawn: Array = panels[:n]
     for ax, name, frame in zip(drawn, names, frames.values(), strict=False):
         draw(ax, at, frame.reindex(shown), interval_name(alpha))
         set_title(ax, name)

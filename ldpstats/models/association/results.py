@@ -615,8 +615,8 @@ class AssociationResults(TableResults):
                 for category, ends in enumerate(np.moveaxis(bounds, axis + 1, 0)):
                     parts = []
                     for group in groups:
-                        on, other = group.counts.reports[axis], group.counts.reports[1 - axis]
-                        rows = on.y == category
+                        given, other = (group.counts.reports[v] for v in (axis, 1 - axis))
+                        rows = given.y == category
                         cohort = None if other.cohort is None else other.cohort[rows]
                         n = group.counts.n[rows]
                         parts.append(Counts(other.y[rows], n, other.mechanism, 0, cohort))
