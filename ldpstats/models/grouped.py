@@ -741,7 +741,7 @@ class GroupedResults(ByGroup):
         ('late: yes, by region', ['north, n = 1,000', 'south, n = 1,000'])
         """
         how: dict[str, Any] = {"sort": sort, "most": most, "title": title}
-        return self._panels(level(alpha), category=category, ax=ax, figure=figure, **how)
+        return self._panels(level(alpha), category, ax, figure, **how)
 
     def _stacked(self, part: Callable[[Any], Any]) -> pd.DataFrame:
         """Series, or frames, of the groups with a row for every category of every group."""

@@ -662,7 +662,8 @@ class Tabulated(Facts):
         """
         asked, linear = ["params", "bse"], ["linear", "linear_se"]
         first, second = frame[asked].to_numpy(float), frame[linear].to_numpy(float)
-        alike = np.isclose(first, second, 0.0, 0.1 * second[:, 1:], equal_nan=True)
+        near = 0.1 * np.nan_to_num(second[:, 1:])  # where there are no errors only what is equal
+        alike = np.isclose(first, second, 0.0, near, equal_nan=True)
         digits, words = decimals(shown["linear_se"].to_numpy()), ", from the unconstrained estimate"
         heads, columns = ["estimate", "std err"], asked
         if details or not alike.all():

@@ -352,9 +352,8 @@ class AssociationMatrix(Stored):
     def _facts(self) -> dict[str, Any]:
         own: dict[str, float] = {}
         for pair in self.pairs:
-            if isinstance(pair, WeightedTable):
-                continue
-            own |= dict(zip(pair.names, (fit.epsilon for fit in pair.margin_fits), strict=True))
+            fits = () if isinstance(pair, WeightedTable) else pair.margin_fits
+            own |= {name: fit.epsilon for name, fit in zip(pair.names, fits, strict=False)}
         public = {name for pair in self.pairs for name in pair.unprotected}
         private = [epsilon for name, epsilon in own.items() if name not in public]
         return {

@@ -385,10 +385,8 @@ class WeightedModel:
         every, parts = range(len(names)), []
         for keep in chain.from_iterable(combinations(every, size) for size in every[2:]):
             own = superpopulation.some(places_within(sizes, keep))
-            laws, made_by = [], []
-            for v in keep:
-                laws.append(decoded[v])
-                made_by.append(self.variables[v].reports.mechanism)
+            laws = [decoded[v] for v in keep]
+            made_by = [self.variables[v].reports.mechanism for v in keep]
             q = prod(one.k for one in laws)
             parts.append(
                 Part(

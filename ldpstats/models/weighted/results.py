@@ -130,9 +130,8 @@ class WeightedResults(ByGroup, DesignResults):
         """
         self._refuse_open()
         values = checked_scores(scores, self.categories)
-        functions = Ratios(self._sums(values), self._persons)
         name = f"mean of {self.name}" if self.name else "mean"
-        return self._by_domain(functions, level(alpha), name)
+        return self._by_domain(self._sums(values), level(alpha), name)
 
     def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
         """Cumulative frequencies in the order of the categories, with score intervals.
@@ -200,7 +199,7 @@ class WeightedResults(ByGroup, DesignResults):
         """
         paths = self._paths()
         moved = (paths != paths[:, :1]).any(axis=1).astype(float)
-        found = self._by_domain(Ratios(self._sums(moved), self._persons), level(alpha), "turnover")
+        found = self._by_domain(self._sums(moved), level(alpha), "turnover")
         return self._cut(found.copy(), alpha)
 
     def transitions(self, alpha: float = 0.05) -> pd.DataFrame:
@@ -287,16 +286,15 @@ class WeightedResults(ByGroup, DesignResults):
         if not self.mechanism.is_open:
             raise NotAvailable("every answer is one of the categories: there are no candidates")
         left = self._persons - self._sums(np.ones(len(self.categories)))
-        share = self._by_domain(Ratios(left, self._persons), level(alpha), "not listed")
+        share = self._by_domain(left, level(alpha), "not listed")
         ends = ["lower", "upper"]
         share[ends] = share[ends].clip(0.0, 1.0)
         return share
 
-    def _by_domain(self, functions: Ratios, alpha: float, name: str) -> Any:
-        """A function for each domain: a Series, or with `by` a table."""
-        table = self._of_totals(
-            functions, self.domains.df, alpha, self.groups if self.by else [name]
-        )
+    def _by_domain(self, sums: Array, alpha: float, name: str) -> Any:
+        """Means of persons for each domain: a Series, or with `by` a table."""
+        functions, index = Ratios(sums, self._persons), self.groups if self.by else [name]
+        table = self._of_totals(functions, self.domains.df, alpha, index)
         return table if self.by else table.iloc[0]
 
     def differences(
@@ -504,17 +502,17 @@ class WeightedResults(ByGroup, DesignResults):
         -------
         Axes, or with domains and no `category` array of Axes, shape (domains,)
         """
+        how: dict[str, Any] = {"sort": sort, "most": most, "title": title}
         if self.by:
             if truth is not None:
                 remedy = "goes without by=: select one domain with where(...)"
                 raise InvalidArgument("truth", truth, remedy)
-            how: dict[str, Any] = {"sort": sort, "most": most, "title": title}
-            return self._panels(level(alpha), category=category, ax=ax, figure=figure, **how)
+            return self._panels(level(alpha), category, ax, figure, **how)
         if figure is not None:
             raise InvalidArgument("figure", figure, "goes with by=: pass ax= for one distribution")
         if category is not None:
             raise InvalidArgument("category", category, "goes with by=: there is one group only")
-        return super().plot(ax, alpha, truth, sort, most, title)
+        return super().plot(ax, alpha, truth, **how)
 
     def _stored(self) -> dict[str, Any]:
         document = super()._stored()
