@@ -911,18 +911,13 @@ class Tabulated(Facts):
         frame = self._coefficients()
         table = frame[_TIDY].set_axis(["b", "se", "ci95l", "ci95u", "p"], axis=1)
         table.insert(2, "t", frame["t"].to_numpy())
-        labels = [str(label) for label in frame.index]
-        if isinstance(frame.index, pd.MultiIndex):  # quoted where two would be alike
-            labels = joined(frame.index, ":")
-            if len(set(labels)) < len(labels):
-                labels = [":".join(map(repr, label)) for label in frame.index]
-        table.index = pd.Index(labels, name="Coefficient")
-        facts, subject = self._facts(), self._subject
-        if boolean("latex", latex):
-            table.index = pd.Index(map(latex_text, table.index), name="Coefficient")
-            facts = {k: latex_text(v) if isinstance(v, str) else v for k, v in facts.items()}
-            subject = latex_text(subject)
-        return TableModel(table, facts, subject)
+        labels = list(map(str, joined(frame.index, ":")))
+        if frame.index.nlevels > 1 and len(set(labels)) < len(labels):  # quoted
+            labels = [":".join(map(repr, label)) for label in frame.index]
+        said = latex_text if boolean("latex", latex) else str
+        table.index = pd.Index(map(said, labels), name="Coefficient")
+        facts = {k: said(v) if isinstance(v, str) else v for k, v in self._facts().items()}
+        return TableModel(table, facts, said(self._subject))
 
     @property
     def endog_names(self) -> str:

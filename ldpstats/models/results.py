@@ -291,9 +291,8 @@ class Results(Labelled, Fit):
         given, value = linear_hypothesis(hypothesis, self.terms)
         df = self._contrast_df(given)
         R, estimate, V = self.linear.restricted(given)
-        effect = R @ estimate
-        variance = V.forms(R)
-        scale = np.einsum("ij,ij->i", R, R) * float(V.variances().max())
+        effect, variance = R @ estimate, V.forms(R)
+        scale = np.square(R).sum(axis=1) * float(V.variances().max())
         for row in np.flatnonzero(variance <= 1e-12 * scale).tolist():
             law = self._contrast_law(given[row])
             # a law tells how the estimate varies where the contrast has another value

@@ -99,9 +99,8 @@ def respondents(reports: Sequence[Any], ids: Sequence[Any] | None) -> list[Joint
 
     The cohorts of a device are such groups.
     """
-    counted = reports
-    if len(reports) == 1 and isinstance(reports[0], list | tuple):
-        counted = reports[0]
+    alone = len(reports) == 1 and isinstance(reports[0], list | tuple)
+    counted = reports[0] if alone else reports
     if counted and all(isinstance(part, JointCounts) for part in counted):
         for part in counted:
             _check_different(part.reports)
