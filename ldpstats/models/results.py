@@ -787,6 +787,14 @@ def several_worded(labels: Sequence[Label], by: tuple[str, ...], most: int = 5) 
     return "; ".join(worded(label, by) for label in labels[:most]) + more
 
 
+def group_index(labels: Sequence[Label], by: tuple[str, ...]) -> Labels:
+    """Labels of groups as an index."""
+    if len(by) > 1:
+        return pd.MultiIndex.from_tuples(labels, names=by)
+    one: Labels = pd.Index([label[0] for label in labels], name=by[0])
+    return one
+
+
 def stacked_index(
     labels: tuple[Label, ...], categories: Labels, by: tuple[str, ...], name: str
 ) -> pd.MultiIndex:
@@ -819,11 +827,7 @@ class ByGroup(Stored):
     @property
     def groups(self) -> Labels:
         """Labels of the groups that were fitted."""
-        if len(self.by) == 1:
-            one: Labels = pd.Index([label[0] for label in self.labels], name=self.by[0])
-            return one
-        several: Labels = pd.MultiIndex.from_tuples(self.labels, names=self.by)
-        return several
+        return group_index(self.labels, self.by)
 
     @property
     def sizes(self) -> pd.Series[int]:

@@ -64,7 +64,14 @@ from ldpstats.models.regression.formulas import (
     names_of,
     one_sided,
 )
-from ldpstats.models.results import Label, group_label, several_worded, user_label, worded
+from ldpstats.models.results import (
+    Label,
+    group_index,
+    group_label,
+    several_worded,
+    user_label,
+    worded,
+)
 from ldpstats.models.storage import Stored
 
 if TYPE_CHECKING:
@@ -181,8 +188,7 @@ class SmallAreas(Stored):
     @property
     def index(self) -> Labels:
         """Labels of the areas: those with reports first."""
-        several: Labels = pd.MultiIndex.from_tuples(self.labels, names=self.by)
-        return several if len(self.by) > 1 else several.get_level_values(0)
+        return group_index(self.labels, self.by)
 
     @property
     def nobs(self) -> int:

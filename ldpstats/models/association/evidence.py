@@ -224,8 +224,11 @@ class Evidence:
         """
         interior = []
         for v, p in enumerate(self.references):
-            edge = any(group.rules_out(v, p) for group in self.groups)
-            weight = 0.5 / self.nobs if edge else 0.0
+            weight = 0.0
+            for group in self.groups:
+                Q = group.channels[v]
+                if Q is not None and np.any(Q.any(axis=0) & (p @ Q <= 0.0)):
+                    weight = 0.5 / self.nobs
             interior.append((1.0 - weight) * p + weight / p.size)
         strata: list[Scores] = []
         for group, rows in zip(self.groups, self._likelihoods, strict=True):
@@ -239,12 +242,6 @@ class Evidence:
         """The exact likelihood of all reports together, over the cells in row-major order."""
         each = zip(self.groups, self._likelihoods, strict=True)
         return stacked([Likelihood(group.joint_rows(W), group.counts.n) for group, W in each])
-
-    def loglike(self, p: Array) -> float:
-        """Log-likelihood of an estimate; nan where it is no distribution."""
-        if np.any(p < 0.0) or abs(p.sum() - 1.0) > 1e-9:
-            return float("nan")
-        return self.likelihood.loglike(p)
 
     @cached_property
     def moments(self) -> JointMoments:

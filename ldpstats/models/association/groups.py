@@ -447,11 +447,6 @@ class JointGroup:
         channels: list[Any] = self.channels
         return combinations_of(list(map(np.transpose, channels))), seen
 
-    def rules_out(self, v: int, p: Array) -> bool:
-        """Whether p makes a report of variable v impossible that some category can give."""
-        Q = self.channels[v]
-        return Q is not None and bool(np.any(Q.any(axis=0) & (p @ Q <= 0.0)))
-
     def uncertain(self, p: Array) -> Array:
         """Cells, shape (k,), whose frequency the reports leave open if the estimate is p."""
         each = zip(self.channels, self.labels, self.specs, strict=True)

@@ -288,6 +288,9 @@ class AssociationModel(Model):
                     V, kind = None, estimator.without_errors
                 else:
                     V, kind = information(evidence, solution.p, cov_type == "fpe16")
+        p, llf = solution.p, np.nan
+        if p.min() >= 0.0 and abs(p.sum() - 1.0) <= 1e-9:  # else it is no distribution
+            llf = evidence.likelihood.loglike(p)
         margin_fits = [model.fit_quietly("inversion") for model in self.margins]
         devices = list(map(attrgetter("counts.mechanisms"), evidence.groups))
         columns = zip(self.names, zip(*devices, strict=True), strict=True)
@@ -301,7 +304,7 @@ class AssociationModel(Model):
             lacking=self._lacking,
             unprotected=tuple(unprotected),
             law=cell_law(evidence, problem, linear.covariance),
-            fitted=Uncertain(solution.p, V),
+            fitted=Uncertain(p, V),
             linear=linear,
             method=method if isinstance(method, str) else estimator.name,
             settings=settings_of(estimator),
@@ -311,7 +314,7 @@ class AssociationModel(Model):
             epsilon=max(map(joint_epsilon, devices)),
             sources=self.sources,
             is_partial=any(map(attrgetter("is_partial"), margin_fits)),
-            llf=evidence.loglike(solution.p),
+            llf=llf,
             **solution.ended,
             **made_of(evidence, solution),
         )

@@ -236,10 +236,10 @@ class TableResults(JointTable, Results):
         return (estimate if self.is_maximum else np.full(estimate.size, np.nan)).reshape(self.sizes)
 
     def _places(self, name: str, axis: int, labels: Any) -> Any:
-        """Places of two `rows` or `columns`, or of one `column`, among those of the variable."""
+        """Places of two `rows` or `columns`, or of one label, among those of the variable."""
         known = self.labels[axis]
         remedy = f"is no category of {self.names[axis]}: {list(known)}"
-        find = position if name == "column" else two_positions
+        find = two_positions if name in ("rows", "columns") else position
         return find(name, labels, known, remedy)
 
     def _risk(

@@ -32,7 +32,6 @@ from ldpstats.inference.designs.tests import (
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tables.independence import refuse_weak_cells
 from ldpstats.inference.tests import TestResult
-from ldpstats.labels import position
 from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.likelihood.joint import places_of, places_within
 from ldpstats.models.association.results import TableResults
@@ -268,7 +267,7 @@ class WeightedTable(TableResults, DesignResults):
             (tuple((label,) for label in own), (by,)),
             other,
             name,
-            (reference, all_pairs, partial(self._place, "reference", axis)),
+            (reference, all_pairs, partial(self._places, "reference", axis)),
             lambda pairs: difference_rows(pairs, k, law, df_of, alpha),
         )
 
@@ -306,15 +305,11 @@ class WeightedTable(TableResults, DesignResults):
         for cell in several:
             if not isinstance(cell, tuple) or len(cell) != len(self.sizes):
                 raise InvalidArgument(name, given, remedy)
-            at = tuple(self._place(name, v, label) for v, label in enumerate(cell))
+            at = tuple(self._places(name, v, label) for v, label in enumerate(cell))
             places.append(int(np.ravel_multi_index(at, self.sizes)))
         if not places or len(set(places)) < len(places):
             raise InvalidArgument(name, given, remedy)
         return places
-
-    def _place(self, name: str, axis: int, label: Any) -> int:
-        known = self.labels[axis]
-        return position(name, label, known, f"is no category of {self.names[axis]}: {list(known)}")
 
     # -- some of the variables -----------------------------------------------------------------
 
