@@ -321,6 +321,11 @@ def labels_of(index: Labels) -> list[str]:
     return axis_labels(index, _LONGEST_CELL)
 
 
+def longest_label(index: Labels) -> int:
+    """Characters of the longest label."""
+    return max(map(len, labels_of(index)))
+
+
 def variable_name(index: Labels, default: str) -> str:
     """The name of the variable whose categories these are."""
     name = default if index.name is None else index.name

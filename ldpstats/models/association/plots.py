@@ -21,6 +21,7 @@ from ldpstats.models.plots import (
     in_lines,
     interval_name,
     labels_of,
+    longest_label,
     percent_text,
     plot_cells,
     plot_groups,
@@ -129,7 +130,7 @@ def plot_mosaic(
 
     p, (cmap, norm), own = table.to_numpy(), _departure_colours(), ax is None
     k1, k2 = p.shape
-    width = 4.5 + 0.07 * max(map(len, labels_of(table.columns))) + 0.3 * k1
+    width = 4.5 + 0.07 * longest_label(table.columns) + 0.3 * k1
     ax = axes_of(ax, min(width, 14.0), min(3.6 + 0.16 * k2, 9.0))
     # left ends and widths of columns, (k1,), and ends of tiles in them, (k1, k2 + 1)
     wide = p.sum(axis=1)
