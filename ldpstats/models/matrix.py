@@ -267,7 +267,10 @@ class AssociationMatrix(Stored):
         return self.summary_frame()
 
     def summary_frame(self, alpha: float | None = None) -> pd.DataFrame:
-        """The table of `to_frame`, with an index of both names; by default at the own `alpha`."""
+        """The table of `to_frame`, with an index of both names.
+
+        By default with the `alpha` of the matrix.
+        """
         alpha = self.alpha if alpha is None else level(alpha)
         rows: list[dict[str, Any]] = []
         for pair in self.pairs:

@@ -728,7 +728,7 @@ class AssociationResults(TableResults):
 
     # -- tests -------------------------------------------------------------------------------
 
-    def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> Labels:
+    def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
         """Cells whose frequency is above zero, with control of the errors made over all cells.
 
         Parameters

@@ -257,7 +257,7 @@ class FrequencyResults(Results, Laws):
 
     def detected(
         self, alpha: float = 0.05, method: str = "bonferroni", *, force: bool = False
-    ) -> Labels:
+    ) -> pd.Index[Any]:
         """Categories whose frequency is above zero, with control of the errors made over all.
 
         Tests p = 0 against p > 0, exactly (binomial) where the channel allows, else by the normal

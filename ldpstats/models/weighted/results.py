@@ -29,7 +29,7 @@ from ldpstats.models.frequency.results import (
     quantile_table,
 )
 from ldpstats.models.layout import ESTIMATES, Frame, Heading, Labels, resolution_notes, title
-from ldpstats.models.results import ByGroup, compared, stacked_index
+from ldpstats.models.results import ByGroup, Label, compared, stacked_index
 from ldpstats.models.weighted.base import DesignResults, difference_rows, satterthwaite
 
 if TYPE_CHECKING:
@@ -98,8 +98,14 @@ class WeightedResults(ByGroup, DesignResults):
         by = f"{len(self.domains.labels)} domains by {', '.join(self.by)}, " if self.by else ""
         return f"WeightedResults({self.method}, {by}k={len(self.categories)}, n={self.nobs})"
 
-    by = property(attrgetter("domains.by"), doc="The columns that make the domains, if any.")
-    labels = property(attrgetter("domains.labels"))
+    by = property(
+        attrgetter("domains.by"),
+        doc="The columns that make the domains; none where there is one.",
+    )
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        return self.domains.labels
 
     @property
     def index(self) -> Labels:
