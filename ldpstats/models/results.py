@@ -789,7 +789,7 @@ def several_worded(labels: Sequence[Label], by: tuple[str, ...], most: int = 5) 
 
 def group_index(labels: Sequence[Label], by: tuple[str, ...]) -> Labels:
     """Labels of groups as an index."""
-    if len(by) > 1:
+    if len(by) != 1:
         return pd.MultiIndex.from_tuples(labels, names=by)
     one: Labels = pd.Index([label[0] for label in labels], name=by[0])
     return one
