@@ -58,6 +58,7 @@ __all__ = [
 
 Questions = Mapping[str, "pd.Index[Any]"]  # with their answers
 Columns = Mapping[str, tuple[float, float]]  # what covariates are divided by, and then less
+Mixed = tuple[Array, Callable[[Array], Array]]  # m, and what pulls weights back: see `Law.at`
 
 _STEP = 1e-30  # of complex steps
 _FEW_STARTS = 60  # frequencies and parameters of devices from which fewer starts are tried
@@ -145,7 +146,7 @@ class CellReports:
         """Likelihoods of a device's reports, or derivatives: its polynomials of terms, (., T)."""
         C = self.devices[j].coefficients
         if len(terms) == 1:
-            return np.asarray(np.tensordot(terms[0], C, 1).T)
+            return np.tensordot(terms[0], C, 1).T
         return np.asarray(np.einsum("ut,tku->uk", terms, C[:, :, self.index[:, j]]))
 
     def given(self, j: int, law: Array) -> Array:
@@ -161,7 +162,7 @@ class CellReports:
         W, at = self.W[j], self.index[:, j]
         if law.ndim == 2:
             return np.stack([np.bincount(at, column, len(W)) for column in weights.T]) @ W
-        return np.asarray(weights[:, :, None] * W[at][:, None, :])
+        return weights[:, :, None] * W[at][:, None, :]
 
 
 class Law(ABC):
@@ -173,9 +174,9 @@ class Law(ABC):
     units: Any = 1.0  # what is shown is divided by: standard deviations of covariates
     n_classes: int = 0  # of latent classes, or hidden states
 
-    @abstractmethod
     def mix(self, reports: CellReports, theta: Array) -> Array:
         """``m = L p(theta)``, (u,)."""
+        return self.at(reports, theta)[0]
 
     def shown(self, theta: Array) -> Array:
         """The parameters as they are shown, (..., names); theta, (..., d), may be complex."""
@@ -190,7 +191,7 @@ class Law(ABC):
         """p(theta), (prod k_j,), the mean over the covariates of reports; theta may be complex."""
 
     @abstractmethod
-    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
+    def at(self, reports: CellReports, theta: Array) -> Mixed:
         """m, (u,), and a function of v, (u,): ``sum_i v_i dm_i / dtheta``, (d,)."""
 
     @abstractmethod
@@ -261,7 +262,7 @@ def log_sum(x: Array) -> Array:
 
 def logistic(eta: Array) -> Array:
     """Probabilities of log odds eta, which may be complex: below -700 their slopes would be nan."""
-    return np.asarray(1.0 / (1.0 + np.exp(np.minimum(-eta, 700.0))))
+    return 1.0 / (1.0 + np.exp(np.minimum(-eta, 700.0)))
 
 
 def first_zero(x: Array) -> Array:
@@ -275,10 +276,7 @@ def first_zero(x: Array) -> Array:
 class CellLaw(Law):
     """A law that forms p."""
 
-    def mix(self, reports: CellReports, theta: Array) -> Array:
-        return reports.rows.mix(self.cells(theta, reports))
-
-    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
+    def at(self, reports: CellReports, theta: Array) -> Mixed:
         p = self.cells(theta, reports)
         return reports.rows.mix(p), lambda v: self._pull(theta, p, reports, reports.rows.adjoint(v))
 
@@ -339,7 +337,7 @@ class FunctionLaw(CellLaw):
         return super()._turns(theta, reports) if self._steps else self._moved(theta)
 
     def generic(self, rng: np.random.Generator) -> Array:
-        return np.asarray(self._start * (1.0 + rng.normal(0.0, 0.02, self.size)))
+        return self._start * (1.0 + rng.normal(0.0, 0.02, self.size))
 
     def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
         yield self._start
@@ -661,19 +659,17 @@ class MarkovLaw(CellLaw):
             total = total + share[part] @ self._ahead(self._tables(theta, z[part]))[1]
         return total
 
-    def mix(self, reports: CellReports, theta: Array) -> Array:
+    def _pull(self, theta: Array, p: Array, reports: CellReports, q: Array) -> Array:
+        return self._slopes(theta, reports.z[:1], q[None])[0]
+
+    def at(self, reports: CellReports, theta: Array) -> Mixed:
         if not self._q:
-            return super().mix(reports, theta)
+            return super().at(reports, theta)
         m = np.empty(len(reports.n))
         for part, L, z, at in self._each(reports):
             m[part] = (L * self._ahead(self._tables(theta, z))[1][at]).sum(axis=1)
-        return m
 
-    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
         def pull(v: Array) -> Array:
-            if not self._q:
-                q = reports.rows.adjoint(v)[None]
-                return np.asarray(self._slopes(theta, reports.z[:1], q)[0])
             total = np.zeros(self.size)
             for part, L, z, at in self._each(reports):
                 q = np.zeros((len(z), L.shape[1]))
@@ -681,7 +677,7 @@ class MarkovLaw(CellLaw):
                 total += self._slopes(theta, z, q).sum(axis=0)
             return total
 
-        return self.mix(reports, theta), pull
+        return m, pull
 
     def scores(self, reports: CellReports, theta: Array) -> Array:
         if not self._q:
@@ -738,7 +734,7 @@ def _answered(law: Array, answers: list[Array], wave: int | None) -> Array:
     if wave is None:
         return law
     more = law[:, :, None] * answers[wave][:, None]
-    return np.asarray(more.reshape(len(more), -1, more.shape[-1]))
+    return more.reshape(len(more), -1, more.shape[-1])
 
 
 # -- Mixtures: questions that are independent given a class, or an ability -------------------------
@@ -762,17 +758,12 @@ class Mixture(Law):
             weights, laws = self.nodes(step, z)
             yield weights.imag / _STEP, [law.imag / _STEP for law in laws]
 
-    def mix(self, reports: CellReports, theta: Array) -> Array:
-        weights, _, A = self._given(reports, theta)
-        return np.asarray((np.prod(A, axis=0) * weights).sum(axis=1))
-
-    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
+    def at(self, reports: CellReports, theta: Array) -> Mixed:
         weights, laws, A = self._given(reports, theta)
-        others = _others(A)
-        given = others[0] * A[0]  # (u, C)
+        given = np.prod(A, axis=0)  # (u, C)
 
         def pull(v: Array) -> Array:
-            by_weight, out = v[:, None] * given, []
+            by_weight, out, others = v[:, None] * given, [], _others(A)
             if len(weights) == 1:
                 by_weight = by_weight.sum(axis=0, keepdims=True)
             w = v[:, None] * weights
@@ -798,29 +789,22 @@ class Mixture(Law):
 
     def cells(self, theta: Array, reports: CellReports) -> Array:
         weights, laws = self.nodes(theta, reports.z)
-        share = reports.n / reports.n.sum()
-        if all(law.ndim == 2 for law in laws):  # the same for all: mean weights
-            mean = weights[0] if len(weights) == 1 else share @ weights
-            return _product(mean, laws).reshape(-1)
-        total: Any = 0.0
-        for u, own in enumerate(share):
-            mine = [law if law.ndim == 2 else law[u] for law in laws]
-            total = total + own * _product(weights[u if len(weights) > 1 else 0], mine)
-        return np.asarray(total).reshape(-1)
+        share, total = reports.n / reports.n.sum(), np.zeros(())
+        weights = share[:, None] * weights
+        if all(law.ndim == 2 for law in laws):  # the same for all
+            weights = weights.sum(axis=0, keepdims=True)
+        for u, table in enumerate(weights):
+            for law in laws:  # a table (C, k_1, ...) of independent answers given a node
+                own = law if law.ndim == 2 else law[u]
+                table = table[..., None] * own.reshape(len(own), *[1] * (table.ndim - 1), -1)
+            total = total + table.sum(axis=0)
+        return total.reshape(-1)
 
     def posterior(self, reports: CellReports, theta: Array) -> Array:
         """Probabilities of the nodes given the reports, (u, C)."""
         weights, _, A = self._given(reports, theta)
         joint = np.prod(A, axis=0) * weights
         return np.asarray(joint / joint.sum(axis=1, keepdims=True))
-
-
-def _product(weights: Array, laws: Sequence[Array]) -> Array:
-    """The table of independent answers given a node, (k_1, ..., k_J), summed over nodes."""
-    table = weights
-    for law in laws:
-        table = table[..., None] * law.reshape(len(law), *[1] * (table.ndim - 1), -1)
-    return np.asarray(table.sum(axis=0))
 
 
 class LatentClassLaw(Mixture):
@@ -862,20 +846,6 @@ class LatentClassLaw(Mixture):
         eta = odds[:, 0] + z @ odds[:, 1:].T if self._q else odds[None, :, 0]
         return log_sum(first_zero(eta)), [log_sum(first_zero(part)) for part in own]
 
-    def _turns(self, theta: Array, z: Array) -> Iterator[tuple[Array, list[Array]]]:
-        weights, laws = self.nodes(theta, z)
-        still, C = [np.zeros(law.shape) for law in laws], self.n_classes
-        for c in range(1, C):
-            turn = weights * (np.eye(C)[c] - weights[:, [c]])
-            yield turn, still
-            for column in z.T:
-                yield turn * column[:, None], still
-        for j, law in enumerate(laws):
-            for c, y in product(range(C), range(1, law.shape[1])):
-                moved = np.zeros(law.shape)
-                moved[c] = law[c] * (np.arange(law.shape[1]) == y) - law[c, y] * law[c]
-                yield np.zeros((1, C)), [*still[:j], moved, *still[j + 1 :]]
-
     def shown(self, theta: Array) -> Array:
         odds, own = self._split(theta)
         parts = [_uncentred(odds, self._means) if self._q else log_sum(first_zero(odds[..., 0]))]
@@ -885,13 +855,12 @@ class LatentClassLaw(Mixture):
             parts.append(law.reshape(*theta.shape[:-1], -1))
         return np.concatenate(parts, axis=-1)
 
-    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
+    def at(self, reports: CellReports, theta: Array) -> Mixed:
         weights, laws, A = self._given(reports, theta)
-        others = _others(A)
-        joint = others[0] * A[0] * weights  # (u, C)
+        joint = np.prod(A, axis=0) * weights  # (u, C)
 
         def pull(v: Array) -> Array:
-            own = v[:, None] * joint
+            own, others = v[:, None] * joint, _others(A)
             by_odds = (own - own.sum(axis=1, keepdims=True) * weights)[:, 1:]
             out = [np.column_stack([by_odds.sum(axis=0), by_odds.T @ reports.z]).reshape(-1)]
             for j, law in enumerate(laws):
@@ -1122,10 +1091,6 @@ class WithDevices(Law):
         own = replace(reports, z=reports.z[:, : self._q])
         return self.inner, own.known(self.values(theta, reports.z)), theta[: self.inner.size]
 
-    def mix(self, reports: CellReports, theta: Array) -> Array:
-        law, known, own = self.alone(reports, theta)
-        return law.mix(known, own)
-
     def _by_device(self, reports: CellReports, theta: Array, known: CellReports) -> Array:
         """Derivatives of m by the log odds of the parameters, (u, .): a question's at a time.
 
@@ -1144,7 +1109,7 @@ class WithDevices(Law):
             columns += [total, total * reports.z[:, at]]
         return np.hstack(columns)
 
-    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
+    def at(self, reports: CellReports, theta: Array) -> Mixed:
         law, known, own = self.alone(reports, theta)
         m, pull = law.at(known, own)
         return m, lambda v: np.r_[pull(v), v @ self._by_device(reports, theta, known)]
@@ -1194,32 +1159,29 @@ class WithDevices(Law):
                 more = drawn()
 
 
-class Plain(Law):
-    """Any distribution and the parameters of devices as themselves: x = (p, theta).
+class Plain:
+    """Any distribution, (k,), and m parameters of devices as themselves: x = (p, theta).
 
     Of one question, whose reports are those of the matrix Q(theta) in `CellReports.devices`:
     ``m = p Q(theta)``. It is not confined to [0, 1], nor to p of sum one, and takes many points,
     (..., k + m), at once.
     """
 
-    def __init__(self, names: tuple[str, ...], k: int) -> None:
-        self.names, self.size, self.k, self.m = names, len(names), k, len(names) - k
-        self.bounded = np.ones(len(names), dtype=bool)
-
-    @property
-    def centre(self) -> Array:
-        """Even frequencies, and parameters of one half."""
-        return np.concatenate([np.full(self.k, 1.0 / self.k), np.full(self.m, 0.5)])
+    def __init__(self, k: int, m: int) -> None:
+        self.k, self.m, self.size = k, m, k + m
+        self.centre = np.r_[np.full(k, 1.0 / k), np.full(m, 0.5)]
 
     def loglike(self, reports: CellReports, x: Array) -> float:
         """The log-likelihood at one point, in nats; -inf where what was seen is impossible."""
         return float(reports.loglike(self.mix(reports, x)))
 
-    def mix(self, reports: CellReports, theta: Array) -> Array:
-        return self.at(reports, theta)[0]
+    def mix(self, reports: CellReports, x: Array) -> Array:
+        """``m = p Q(theta)``, (..., u)."""
+        return self.at(reports, x)[0]
 
-    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
-        p, own, Q = theta[..., : self.k], theta[..., self.k :], reports.devices[0]
+    def at(self, reports: CellReports, x: Array) -> Mixed:
+        """m, and a function of v, (..., u): the derivatives of ``v m`` by x."""
+        p, own, Q = x[..., : self.k], x[..., self.k :], reports.devices[0]
         powers, parts = Q.powers(own), np.tensordot(p, Q.coefficients, axes=(-1, 1))  # (..., T, u)
 
         def pull(v: Array) -> Array:
@@ -1245,15 +1207,8 @@ class Plain(Law):
         J = np.concatenate([np.tensordot(powers, C, axes=1), slopes @ parts])
         return powers @ parts, J, bend
 
-    def scores(self, reports: CellReports, theta: Array) -> Array:
-        m, J, _ = self.bent(reports, theta)
-        return np.asarray((J / m).T)
-
-    def cells(self, theta: Array, reports: CellReports) -> Array:
-        return np.asarray(theta[..., : self.k])
-
-    def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
-        """All over (0, 1)^m, with a p near the best that there is; the same in every call."""
+    def starts(self, reports: CellReports) -> Array:
+        """All over (0, 1)^m, with a p near the best that there is: (s, k + m)."""
         n, values = reports.n, scattered(self.m)
         values = values if self.size <= _FEW_STARTS else values[:3]
         p = np.full((len(values), self.k), 1.0 / self.k)
@@ -1261,7 +1216,7 @@ class Plain(Law):
         for _ in range(20):  # steps of EM
             ratio = n / np.einsum("vk,vku->vu", p, channels)
             p = p * np.einsum("vku,vu->vk", channels, ratio) / n.sum()
-        yield from np.concatenate([p, values], axis=1)
+        return np.concatenate([p, values], axis=1)
 
 
 # -- What a caller asks for ------------------------------------------------------------------------

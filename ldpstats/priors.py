@@ -244,7 +244,7 @@ class LogisticNormalLaw(LogitLaw):
         taken; ``S^-1 - S^-1 1 1' S^-1 / 1' S^-1 1`` where S has an inverse.
         """
         D = _differences(self.k)
-        return np.asarray(D.T @ np.linalg.solve(D @ self.covariance @ D.T, D))
+        return D.T @ np.linalg.solve(D @ self.covariance @ D.T, D)
 
     def evaluate(self, logp: Array) -> tuple[Array, Array]:
         gap = logp - self.mean
@@ -595,13 +595,13 @@ class MarginsLaw(LogitLaw):
         moves = _STEP * np.eye(self.k)
         ahead, behind = (self.evaluate(softmax_log(logp + way * moves))[1] for way in (1.0, -1.0))
         H = (behind - ahead) / (2.0 * _STEP)
-        return np.asarray((H + H.T) / 2.0)
+        return (H + H.T) / 2.0
 
     def start(self) -> Array:
         """Independence, with the mean of each margin."""
         logs = [np.log(a / a.sum())[None] for a in self.concentrations]
         table = sum((self._spread(values, v) for v, values in enumerate(logs)), np.zeros(1))
-        return np.asarray(table.reshape(-1))
+        return table.reshape(-1)
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         """Tables of this law, shape (size, k), cells in row-major order."""

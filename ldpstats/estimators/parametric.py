@@ -57,7 +57,7 @@ def maximum(law: Plain, reports: CellReports) -> tuple[Array, list[Array], int, 
     """
     objective, k = _Cone(law, reports), law.k
     scale = objective.scale
-    starts = [x / scale for x in law.starts(reports, np.random.default_rng(0))]
+    starts = [*(law.starts(reports) / scale)]
     best, rivals = search_bounded(objective, starts, np.diag(1.0 / scale), law.size, _SAME)
     u, free = best.theta, ~best.held
     for _ in range(30):  # to rounding, by Newton steps of what no bound holds

@@ -654,7 +654,7 @@ class CellModel(Model):
             np.add.at(sums, codes, rows[self._pattern[used]] * self._times[used, None])
             G = len(units)
             return np.asarray(sums.T @ sums) * (G / max(G - 1.0, 1.0))
-        return np.asarray((rows * self.reports.n[:, None]).T @ rows)
+        return (rows * self.reports.n[:, None]).T @ rows
 
     # -- the fit -------------------------------------------------------------------------------
 
@@ -1144,7 +1144,7 @@ class CellResults(Stored, WaldResults):
         cut = np.where((values > 0.0) & (values < 1.0), inner, np.clip(plain, 0.0, 1.0))
         ends = np.where(bounded, cut, plain)
         none = np.where(bounded, [[0.0], [1.0]], [[-np.inf], [np.inf]])
-        return np.asarray(np.where(np.isnan(se), none, ends).T)
+        return np.where(np.isnan(se), none, ends).T
 
     def _profile(
         self, g: Callable[[Array], Any], bounded: Any, alpha: float, many: bool = False

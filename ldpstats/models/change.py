@@ -445,7 +445,7 @@ class ChangeLaw(Document):
         se, skewness = self.at(change)
         z, step = standardised(estimate - change, se), continuity(skewness)
         tails = [skewed_pvalue(sign * z - step, sign * skewness) for sign in (1.0, -1.0)]
-        return np.asarray(np.minimum(2.0 * np.minimum(*tails), 1.0))
+        return np.minimum(2.0 * np.minimum(*tails), 1.0)
 
     def of(self, j: int) -> ChangeLaw:
         """The law of one category."""

@@ -259,7 +259,7 @@ class DeviceGroups:
     @cached_property
     def law(self) -> Plain:
         """Frequencies and parameters as themselves."""
-        return Plain(tuple(map(str, self.index)), len(self.categories))
+        return Plain(len(self.categories), len(self.names))
 
     @cached_property
     def group(self) -> npt.NDArray[np.int64]:

@@ -637,7 +637,7 @@ class PersonalizedResults(Results):
         mix = self._mixtures[1]
         out = (R @ mix.loads) @ mix.rows
         out[:, : self.k] += R * mix.own
-        return np.asarray(out)
+        return out
 
     def _contrast_law(self, row: Array) -> ContrastLaw | None:
         given, r = self._intermediate_contrasts(row[None]), self.intermediate

@@ -395,7 +395,7 @@ def _listed(
 
     def rows(part: Reports) -> Array:
         counts = Counts(seen(part).y, np.ones(len(part), dtype=np.int64), mechanism)
-        return np.asarray(mechanism.likelihood(counts).W.take(0, len(part))[:, order])
+        return mechanism.likelihood(counts).W.take(0, len(part))[:, order]
 
     if not isinstance(mechanism, Enumerated):
         return _Variable(rows, p)
@@ -907,7 +907,7 @@ class _Position:
     def residual(self) -> Array:
         """Weighted equations, shape (C m,), without the part that the heavy grams explain."""
         if not self.heavy.size:
-            return np.asarray(self.source.weights * self.source.moved)
+            return self.source.weights * self.source.moved
         problem = self.mechanism.moments(self.counts, self.heavy.tolist())
         source = problem.sources[0]
         moved = source.moved - source.design.times(problem.estimate()[0])

@@ -342,10 +342,8 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
         distinct = list(dict.fromkeys(labels))
         if mechanism.is_open:
             Q = mechanism.channel(distinct).matrix()
-            return np.asarray(Q[[distinct.index(label) for label in labels]])
-        return np.asarray(
-            mechanism.channel().matrix()[mechanism.categories.get_indexer(pd.Index(labels))]
-        )
+            return Q[[distinct.index(label) for label in labels]]
+        return mechanism.channel().matrix()[mechanism.categories.get_indexer(pd.Index(labels))]
 
     # -- specification -----------------------------------------------------------------------
 
@@ -875,7 +873,7 @@ class GramLayout:
         characters = np.ascontiguousarray(strings).view("<U1").reshape(len(strings), self.length)
         start = self.starts[position]
         grams = np.ascontiguousarray(characters[:, start : start + self.gram])
-        return np.asarray(grams.view(f"<U{self.gram}")[:, 0])
+        return grams.view(f"<U{self.gram}")[:, 0]
 
     def joined(self, grams: list[Array]) -> npt.NDArray[Any]:
         """Padded strings from their grams, K arrays of shape (n,): inverse of `grams_at`.
@@ -886,7 +884,7 @@ class GramLayout:
         parts = [g.reshape(-1, self.gram) for g in text]
         parts = [part if i == 0 else part[:, -self.step :] for i, part in enumerate(parts)]
         whole = np.ascontiguousarray(np.hstack(parts))
-        return np.asarray(whole.view(f"<U{self.length}")[:, 0])
+        return whole.view(f"<U{self.length}")[:, 0]
 
     def unpadded(self, strings: Array) -> list[str]:
         """Plain strings, without their padding."""

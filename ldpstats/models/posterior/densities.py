@@ -209,7 +209,7 @@ class CoefficientPrior:
         for at, level in self.even:
             inside = slice(at, at + level.design.size)
             H[inside, inside] += level.hessian(theta[inside])
-        return np.asarray(H)
+        return H
 
     @cached_property
     def log_scale(self) -> float:
@@ -230,7 +230,7 @@ class CoefficientPrior:
             inside = slice(at, at + level.design.size)
             eta = level.draw(rng, size)
             theta[:, inside] = level.parameters(theta[:, inside], eta)
-        return np.asarray(theta)
+        return theta
 
 
 def coefficient_prior(
@@ -395,7 +395,7 @@ class RegressionDensity(LogDensity):
         scale[diagonal, diagonal] = spread
         H = scale.T @ hessian @ scale
         H[diagonal, diagonal] += spread * ((1.0 - 2.0 * theta) * score[p:] - (self.a + self.b))
-        return np.asarray(-H)
+        return -H
 
     @cached_property
     def peaks(self) -> tuple[Maximum, list[Maximum]]:
@@ -465,7 +465,7 @@ class _Objective:
 
         def over(exponents: Array, chances: Array) -> Array:
             safe = np.where(exponents != 0.0, chances, 1.0)
-            return np.asarray(exponents / safe)
+            return exponents / safe
 
         low, high = over(self.a, theta), over(self.b, 1.0 - theta)
         score[p:] += low - high
@@ -492,7 +492,7 @@ class EstimateDensity(LogDensity):
     @cached_property
     def root(self) -> Array:
         """Square root of the covariance: coefficients less the estimate from coordinates."""
-        return np.asarray(np.linalg.cholesky(self.covariance))
+        return np.linalg.cholesky(self.covariance)
 
     def constrained(self, z: Array) -> Array:
         return np.asarray(self.estimate + z @ self.root.T)
@@ -508,7 +508,7 @@ class EstimateDensity(LogDensity):
     def mode(self) -> Array:
         start = np.zeros(self.size)  # the density is quadratic
         slope = self.evaluate(start[None])[1][0]
-        return np.asarray(np.linalg.solve(self.curvature(start), slope))
+        return np.linalg.solve(self.curvature(start), slope)
 
 
 # -- frequencies and unknown parameters of devices, without constraints ----------------------------
@@ -573,7 +573,7 @@ class ParametersDensity(LogDensity):
     def curvature(self, z: Array) -> Array:
         steps = _STEP * np.eye(self.size)
         up, down = (self.evaluate(z + sign * steps)[1] for sign in (1.0, -1.0))
-        return np.asarray((down - up) / (2.0 * _STEP))
+        return (down - up) / (2.0 * _STEP)
 
     def mode(self) -> Array:
         p, theta = np.split(self._start, [self.law.k])
@@ -700,7 +700,7 @@ class PooledDensity(LogDensity):
         steps = np.arange(1, self.reports.k)
         H = np.triu(np.ones((steps.size + 1, steps.size)))
         H[steps, steps - 1] = -steps
-        return np.asarray(H / np.sqrt(steps * (steps + 1.0)))
+        return H / np.sqrt(steps * (steps + 1.0))
 
     def evaluate(self, z: Array) -> tuple[Array, Array]:
         e, m, t, h, shrink, spread, w, keeps = self._effects(z)

@@ -140,7 +140,7 @@ def _scaled(x: Array, bounds: tuple[float, float]) -> Array:
     with np.errstate(divide="ignore"):
         scaled = np.log(x - low) if isfinite(low) else np.zeros(x.shape)
         scaled = scaled - np.log(high - x) if isfinite(high) else scaled
-    return np.asarray(np.clip(scaled, -700.0, 700.0))  # draws at an end, by rounding
+    return np.clip(scaled, -700.0, 700.0)  # draws at an end, by rounding
 
 
 def _slope(x: float, bounds: tuple[float, float]) -> float:

@@ -825,7 +825,7 @@ class TablePosterior(JointTable, PosteriorResults):
 
         def value(P: Array) -> Array:
             logs = np.log(P[:, i][:, :, j])
-            return np.asarray(logs[:, 0, 0] - logs[:, 0, 1] - logs[:, 1, 0] + logs[:, 1, 1])
+            return logs[:, 0, 0] - logs[:, 0, 1] - logs[:, 1, 0] + logs[:, 1, 1]
 
         return self._derived(value, pd.Index(["log odds ratio"]), REAL, "Association")
 
