@@ -660,7 +660,7 @@ class MarkovLaw(CellLaw):
         return total
 
     def _pull(self, theta: Array, p: Array, reports: CellReports, q: Array) -> Array:
-        return self._slopes(theta, reports.z[:1], q[None])[0]
+        return np.asarray(self._slopes(theta, reports.z[:1], q[None])[0])
 
     def at(self, reports: CellReports, theta: Array) -> Mixed:
         if not self._q:

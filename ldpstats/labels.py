@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -71,7 +71,9 @@ __all__ = [
 
 _PLAIN = (str, bool, int, float)
 _MANY_LABELS = 1 << 20
-_ABSENT = -2  # the code of a missing value; -1 is that of an unknown one
+_MISSING, _UNKNOWN = -1, -2  # codes
+
+Codes = npt.NDArray[np.int64]
 
 
 def as_labels(name: str, labels: object, least: int = 2) -> pd.Index[Any]:
@@ -148,61 +150,62 @@ def _checked_labels(name: str, values: list[Any], least: int) -> pd.Index[Any]:
 
 def encode(
     name: str, values: object, labels: pd.Index[Any], missing: str = "raise", check: bool = True
-) -> tuple[npt.NDArray[np.int64], int]:
+) -> tuple[Codes, int]:
     """Return codes of `values` among `labels`, and how many missing values were set aside.
 
     ``check=False`` trusts integers to be labels 0 .. k-1: the caller finds those out of range.
     """
     missing = one_of("missing", missing, ("raise", "count"))
-    if isinstance(labels, pd.RangeIndex) and type(values) is np.ndarray:  # not a masked one
+    if not check and isinstance(labels, pd.RangeIndex) and type(values) is np.ndarray:
         if values.ndim == 1 and values.dtype.kind in "iu":
-            codes, k = values.astype(np.int64, copy=False), len(labels)
-            if check and not whole_below(codes, k):
-                first = int(np.argmax((values < 0) | (values >= k)))
-                remedy = f"is not among the {k} labels 0 to {k - 1}"
-                raise UnknownCategory(f"{name}[{first}]", int(values[first]), remedy)
-            return codes, 0
-    quick = _quickly(values, labels)
-    if quick is not None and (not quick[1] or missing == "count"):
-        return quick
+            return values.astype(np.int64, copy=False), 0
+    quick = _quickly(values, labels, lambda distinct: _codes(pd.Series(distinct), labels))
+    if quick is not None:
+        n_missing = int((quick == _MISSING).sum())
+        if not n_missing:
+            return quick, 0
+        if missing == "count":
+            return quick[quick >= 0], n_missing
     present, n_missing = present_answers(name, values, missing)
     try:
         codes = _codes(present, labels)
     except Exception:  # lists, bytes; and to compare somebody else's object may raise anything
         raise InvalidArgument(name, values, f"must be labels such as {preview(labels)}") from None
-    if (codes < 0).any():
-        first = int(np.argmax(codes < 0))
+    unknowns = codes == _UNKNOWN
+    if unknowns.any():
+        first = int(np.argmax(unknowns))
         unknown = present.iloc[first]
         unknown = unknown.item() if isinstance(unknown, np.generic) else unknown
         raise UnknownCategory(
             f"{name}[{present.index[first]}]",
             unknown,
             f"is not among the {len(labels)} labels {preview(labels)} "
-            f"({int((codes < 0).sum())} such values); correct it or add the label to categories=",
+            f"({int(unknowns.sum())} such values); correct it or add the label to categories=",
         )
     return codes, n_missing
 
 
-def _quickly(values: object, labels: pd.Index[Any]) -> tuple[npt.NDArray[np.int64], int] | None:
-    """What `encode` returns for a long column; None where there is no short cut, or an error."""
-    if isinstance(labels, pd.RangeIndex) and isinstance(values, pd.Series):
-        array = values.to_numpy() if isinstance(values.dtype, np.dtype) else np.empty(0)
-        if array.size and whole_below(array, len(labels)):
-            return array.astype(np.int64), 0
+def _quickly(
+    values: object, labels: pd.Index[Any], places: Callable[[pd.Index[Any]], Codes]
+) -> Codes | None:
+    """Codes of numbers, or of a long column by the `places` of its values, -1 where missing.
+
+    None where there is no short cut, or a value is no label.
+    """
+    if isinstance(labels, pd.RangeIndex):
+        numpys = isinstance(values, pd.Series) and isinstance(values.dtype, np.dtype)
+        array = values.to_numpy() if numpys else values  # type: ignore[attr-defined]
+        if type(array) is np.ndarray and array.ndim == 1:  # not a masked one
+            if whole_below(array, len(labels)):
+                return array.astype(np.int64)
     factors = factorized(values, labels)
     if factors is None:
         return None
     try:
-        places = _codes(pd.Series(factors[1], dtype=object), labels)
+        found: Codes = np.append(places(pd.Index(factors[1], dtype=object)), _MISSING)[factors[0]]
     except Exception:  # to compare somebody else's object may raise anything
         return None
-    codes = np.append(places, _ABSENT)[factors[0]]
-    if codes.min() >= 0:
-        return codes, 0
-    if (codes == -1).any():  # no label: the error says which
-        return None
-    present = codes[codes >= 0]
-    return present, codes.size - present.size
+    return None if (found == _UNKNOWN).any() else found
 
 
 def present_answers(name: str, values: object, missing: str) -> tuple[pd.Series[Any], int]:
@@ -289,9 +292,7 @@ def check_column(name: str, column: object, frame: pd.DataFrame) -> None:
         raise InvalidArgument(name, column, f"{found} such column; the table has {names}")
 
 
-def sensitive_codes(
-    sensitive: object, labels: pd.Index[Any], name: str = "sensitive"
-) -> npt.NDArray[np.int64]:
+def sensitive_codes(sensitive: object, labels: pd.Index[Any], name: str = "sensitive") -> Codes:
     """Codes of the sensitive ones among `labels`, in increasing order."""
     if isinstance(sensitive, str | bytes) or not isinstance(sensitive, Iterable):
         raise InvalidArgument(
@@ -311,7 +312,7 @@ def sensitive_codes(
     return np.sort(codes)
 
 
-def sensitive_labels(codes: npt.NDArray[np.int64], labels: pd.Index[Any]) -> pd.Index[Any]:
+def sensitive_labels(codes: Codes, labels: pd.Index[Any]) -> pd.Index[Any]:
     """The labels at `codes`, as a list: never a range, which would be written as a number."""
     found: pd.Index[Any] = pd.Index(labels.take(codes).to_numpy(), dtype=labels.dtype)
     return found
@@ -349,19 +350,16 @@ def as_series(name: str, values: object) -> pd.Series[Any]:
     return series.reset_index(drop=True)
 
 
-def _codes(present: pd.Series[Any], labels: pd.Index[Any]) -> npt.NDArray[np.int64]:
+def _codes(present: pd.Series[Any], labels: pd.Index[Any]) -> Codes:
     if isinstance(present.dtype, pd.CategoricalDtype):
         lookup = _positions(pd.Index(present.cat.categories, dtype=object), labels)
-        return lookup[present.cat.codes.to_numpy()].astype(np.int64)
-    if isinstance(labels, pd.RangeIndex) and present.dtype.kind in "iu":
-        values = present.to_numpy()
-        return np.where((values >= 0) & (values < len(labels)), values, -1).astype(np.int64)
+        return lookup[present.cat.codes.to_numpy()]
     if labels.dtype == object:
         return _positions(pd.Index(present, dtype=object), labels)
     if _zero_one(labels) and pd.api.types.infer_dtype(present) == "boolean":
         present = present.astype(np.int64)
     elif present.dtype == bool:  # True is no other label 1
-        return np.full(len(present), -1, dtype=np.int64)
+        return np.full(len(present), _UNKNOWN)
     return _positions(pd.Index(present), labels)
 
 
@@ -370,16 +368,21 @@ def _zero_one(labels: pd.Index[Any]) -> bool:
     return labels.dtype.kind == "i" and sorted(labels[:3].tolist()) == [0, 1]
 
 
-def _positions(values: pd.Index[Any], labels: pd.Index[Any]) -> npt.NDArray[np.int64]:
-    """Positions of values among `labels`, -1 where absent."""
-    if not isinstance(labels, pd.RangeIndex) or len(labels) <= _MANY_LABELS:
-        return np.asarray(labels.get_indexer(values)).astype(np.int64)
-    # pandas would list all labels: look among the few that are near instead
-    k, numbers = len(labels), (int, float, np.integer, np.floating)
-    inside = (v for v in values.tolist() if isinstance(v, numbers) and 0 <= v < k)
-    near = np.array(sorted({int(v) for v in inside}), dtype=np.int64)
-    found = pd.Index(near).get_indexer(values)
-    return np.where(found < 0, -1, np.append(near, -1)[found])
+def _positions(values: pd.Index[Any], labels: pd.Index[Any]) -> Codes:
+    """Positions of values among `labels`."""
+    counted, k = isinstance(labels, pd.RangeIndex), len(labels)
+    if counted and isinstance(values.dtype, np.dtype) and values.dtype.kind in "iu":
+        codes = values.to_numpy()
+        return np.where((codes >= 0) & (codes < k), codes, _UNKNOWN).astype(np.int64)
+    if counted and k > _MANY_LABELS:
+        # pandas would list all labels: look among the few that are near instead
+        numbers = (int, float, np.integer, np.floating)
+        inside = (v for v in values.tolist() if isinstance(v, numbers) and 0 <= v < k)
+        near = np.array(sorted({int(v) for v in inside}), dtype=np.int64)
+        found = np.append(near, _UNKNOWN)[pd.Index(near).get_indexer(values)]
+    else:
+        found = np.asarray(labels.get_indexer(values))
+    return np.where(found < 0, _UNKNOWN, found).astype(np.int64)
 
 
 def preview(labels: pd.Index[Any]) -> str:
@@ -451,10 +454,8 @@ def whole(value: Any) -> Any:
 OTHER_LABELS = "or make the mechanism with the labels of the data (categories=...)"
 """What to do where the data have other labels than the mechanism."""
 
-Codes = npt.NDArray[np.int64]
 Key = tuple[str, Any]  # "bool", "number" or "text", and the value: True, 1 and "1" differ
 
-_MISSING, _UNKNOWN = -1, -2
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?([eE][-+]?[0-9]{1,3})?")
 _TRUTH = {spelled: truth for truth in (True, False) for spelled in (f"{truth}", f"{truth}".lower())}
 _TRUTH |= {spelled.upper(): truth for spelled, truth in _TRUTH.items()}
@@ -479,18 +480,10 @@ def matched(
     `other` is what to do where the data have other labels; of a file, `done` rows come before. With
     ``exact=True`` text is a label as it stands, or none.
     """
-    if isinstance(labels, pd.RangeIndex) and type(values) is np.ndarray:  # not a masked one
-        if values.ndim == 1 and whole_below(values, len(labels)):
-            return values.astype(np.int64)
-    known, quick = _Labels(labels, exact), factorized(values, labels)
+    known = _Labels(labels, exact)
+    quick = _quickly(values, labels, known.places)
     if quick is not None:
-        try:
-            places = known.places(pd.Index(quick[1], dtype=object))
-            early: Codes = np.append(places, _MISSING)[quick[0]]
-            if not (early == _UNKNOWN).any():
-                return early
-        except Exception:  # to compare somebody else's object may raise anything
-            pass
+        return quick
     try:
         codes, distinct = _factorized(where, values)
         found: Codes = np.append(known.places(distinct), _MISSING)[codes]
@@ -580,15 +573,14 @@ class _Labels:
 
     def places(self, distinct: pd.Index[Any]) -> Codes:
         """Codes of distinct values, shape (u,)."""
-        counted, k = isinstance(self.labels, pd.RangeIndex), len(self.labels)
-        if counted and isinstance(distinct.dtype, np.dtype) and distinct.dtype.kind in "iu":
-            numbers = distinct.to_numpy()
-            return np.where((numbers >= 0) & (numbers < k), numbers, _UNKNOWN).astype(np.int64)
+        kind = distinct.dtype
+        if isinstance(self.labels, pd.RangeIndex) and isinstance(kind, np.dtype):
+            if kind.kind in "iu":
+                return _positions(distinct, self.labels)
         values = distinct.tolist()
-        found = np.full(len(values), _UNKNOWN, dtype=np.int64)
+        found = np.full(len(values), _UNKNOWN)
         if self.labels.inferred_type == "string" and {*map(type, values)} <= {str, np.str_}:
-            there = self.labels.get_indexer(pd.Index(values, dtype=object))
-            found[there >= 0] = there[there >= 0]
+            found = _positions(pd.Index(values, dtype=object), self.labels)
         for i in np.flatnonzero(found < 0):
             found[i] = self._place(values[i])
         return found
@@ -621,10 +613,9 @@ class _Labels:
         """Codes of the labels that fit a value which is not itself a label."""
         kind, value = key
         if kind == "text":
-            text = value.strip()
-            spelled: list[Key] = [("bool", _TRUTH[text])] if text in _TRUTH else []
-            if number := _NUMBER.fullmatch(text):
-                spelled += _numbers(text, *number.groups())
+            (_, text), *spelled = _spelled(value)
+            if text in _TRUTH:
+                spelled.append(("bool", _TRUTH[text]))
             if text in _TRUTH and _zero_one(self.labels):
                 spelled.append(("number", int(_TRUTH[text])))
             yield from (place for key in spelled if (place := self._exact(key)) is not None)

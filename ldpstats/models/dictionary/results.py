@@ -279,18 +279,11 @@ class DictionaryResults(Results):
 
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """The accepted strings: estimate, standard error, interval, adjusted p-value, edges."""
-        bounds = self.conf_int(alpha)
         tested = self.candidates_frame.loc[list(self.index)]
-        return pd.DataFrame(
-            {
-                "params": self.params,
-                "bse": self.bse,
-                "lower": bounds["lower"],
-                "upper": bounds["upper"],
-                "pvalue": tested["pvalue_adjusted"],
-                "edges": tested["edges"],
-            }
-        )
+        frame = self.conf_int(alpha).assign(pvalue=tested["pvalue_adjusted"], edges=tested["edges"])
+        frame.insert(0, "params", self.params)
+        frame.insert(1, "bse", self.bse)
+        return frame
 
     def _estimate_cells(self, shown: Frame, frame: Frame, alpha: float, details: bool) -> Cells:
         heads, cells = ["estimate", "std err", *interval_columns(alpha), "adj. p-value"], []
@@ -339,12 +332,8 @@ class DictionaryResults(Results):
             f"{survey.layout.length} characters{others}.",
             source,
         ]
-        if self.caution:
-            notes.append(
-                f"WARNING: {self.caution}: more strings that nobody holds may be accepted than "
-                "that."
-            )
-        return list(filter(None, notes))
+        more = f"WARNING: {self.caution}: more strings that nobody holds may be accepted than that."
+        return list(filter(None, [*notes, more * bool(self.caution)]))
 
     def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         notes = []
