@@ -323,18 +323,14 @@ class FunctionLaw(CellLaw):
         p = np.asarray(self._p(theta if self._steps else theta.real)).reshape(-1)
         return p if _is_law(p) else np.full(self._k, np.nan)  # no report is possible there
 
-    def _moved(self, theta: Array) -> Iterator[Array]:
-        """Derivatives of p, by central differences."""
-        for a, h in enumerate(1e-6 * np.maximum(1.0, np.abs(theta))):
-            up, down = theta.copy(), theta.copy()
-            up[a], down[a] = theta[a] + h, theta[a] - h
-            each = (np.asarray(self._p(at), dtype=float).reshape(-1) for at in (up, down))
-            yield np.subtract(*each) / (2.0 * h)
-
     def _turns(self, theta: Array, reports: CellReports) -> Iterator[Array]:
         if self._jac is not None:
             return iter(np.asarray(self._jac(theta), dtype=float).reshape(self._k, self.size).T)
-        return super()._turns(theta, reports) if self._steps else self._moved(theta)
+        if self._steps:
+            return super()._turns(theta, reports)
+        moves = np.diag(1e-6 * np.maximum(1.0, np.abs(theta)))  # central differences
+        up, down = ([np.ravel(self._p(theta + way * h)) for h in moves] for way in (1.0, -1.0))
+        return iter(np.subtract(up, down) / (2.0 * moves.sum(axis=1, keepdims=True)))
 
     def generic(self, rng: np.random.Generator) -> Array:
         return self._start * (1.0 + rng.normal(0.0, 0.02, self.size))
@@ -877,11 +873,11 @@ class LatentClassLaw(Mixture):
             theta[: (self.n_classes - 1) * (1 + self._q)] = 0.0
             yield self._expected(reports, theta)
 
-    def _expected(self, reports: CellReports, theta: Array, rounds: int = 40) -> Array:
+    def _expected(self, reports: CellReports, theta: Array) -> Array:
         """Some steps of EM, with shares that rest on no covariate."""
         laws = self.nodes(theta, reports.z)[1]
         weights = np.full(self.n_classes, 1.0 / self.n_classes)
-        for _ in range(rounds):
+        for _ in range(40):
             A = [reports.given(j, law) for j, law in enumerate(laws)]
             joint = np.prod(A, axis=0) * weights
             v = (reports.n / joint.sum(axis=1))[:, None] * weights
@@ -1002,12 +998,12 @@ class ListLaw(Mixture):
 
     def __init__(self, J: int, columns: Columns) -> None:
         self._J, self._q = J, len(columns)
-        const = ["const", *columns]
-        self.names = ("item = yes", *(f"{y} items | item = {z}" for z in ("no", "yes")
-                                      for y in range(J + 1)))  # fmt: skip
+        counts = ["control items"] if columns else [f"{y} items" for y in range(J + 1)]
+        known = [f"{what} | item = {z}" for z, what in product(("no", "yes"), counts)]
+        self.names = ("item = yes", *known)
         if columns:
-            heads = ("item = yes", "control items | item = no", "control items | item = yes")
-            self.names = tuple(f"{head}: {one}" for head in heads for one in const)
+            each = product(self.names, ("const", *columns))
+            self.names = tuple(f"{head}: {one}" for head, one in each)
             units, self._means = _scales(columns)
             self.units = np.tile(np.r_[1.0, units], 3)
         self.size = len(self.names) if columns else 1 + 2 * J
@@ -1020,12 +1016,8 @@ class ListLaw(Mixture):
             X = np.column_stack([np.ones(len(z)), z])
             yes, *odds = (X @ part for part in theta.reshape(3, -1))
             weights = log_sum(first_zero(yes[:, None]))
-            share = logistic(np.stack(odds, axis=1))[..., None]  # (u, 2, 1)
-            ups, downs = [np.ones_like(share)], [np.ones_like(share)]
-            for _ in range(J):  # powers
-                ups.append(ups[-1] * share)
-                downs.append(downs[-1] * (1.0 - share))
-            counts = self._choose * np.concatenate(ups, -1) * np.concatenate(downs[::-1], -1)
+            share, y = logistic(np.stack(odds, axis=1))[..., None], np.arange(J + 1)  # (u, 2, 1)
+            counts = self._choose * share**y * (1.0 - share) ** (J - y)
         else:
             weights = log_sum(first_zero(theta[None, :1]))
             counts = log_sum(first_zero(theta[1:].reshape(2, J)))

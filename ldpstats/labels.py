@@ -93,7 +93,7 @@ def as_labels(name: str, labels: object, least: int = 2) -> pd.Index[Any]:
     if isinstance(labels, set | frozenset):
         raise InvalidArgument(name, labels, "has no order: pass a list or a tuple")
     found = listed(name, labels, "must be a number of categories or a list of labels")
-    values = [_plain(value) for value in found]
+    values = list(map(_plain, found))
     try:
         return _checked_labels(name, values, least)
     except InvalidArgument:
@@ -141,10 +141,8 @@ def _checked_labels(name: str, values: list[Any], least: int) -> pd.Index[Any]:
         if str(value) in seen or value in seen:
             raise InvalidArgument(name, value, "the label occurs twice: labels must be distinct")
         seen |= {value, str(value)}
-    kind = (
-        object if len({type(v) for v in values}) > 1 or isinstance(values[0], str | bool) else None
-    )
-    index: pd.Index[Any] = pd.Index(values, dtype=kind)
+    mixed = len(set(map(type, values))) > 1 or isinstance(values[0], str | bool)
+    index: pd.Index[Any] = pd.Index(values, dtype=object if mixed else None)
     return index
 
 
@@ -292,16 +290,15 @@ def check_column(name: str, column: object, frame: pd.DataFrame) -> None:
         raise InvalidArgument(name, column, f"{found} such column; the table has {names}")
 
 
-def sensitive_codes(sensitive: object, labels: pd.Index[Any], name: str = "sensitive") -> Codes:
+def sensitive_codes(sensitive: object, labels: pd.Index[Any]) -> Codes:
     """Codes of the sensitive ones among `labels`, in increasing order."""
+    name, remedy = "sensitive", "must be a set or list of categories"
     if isinstance(sensitive, str | bytes) or not isinstance(sensitive, Iterable):
-        raise InvalidArgument(
-            name, sensitive, "must be a set or list of categories; an empty one protects nothing"
-        )
+        raise InvalidArgument(name, sensitive, f"{remedy}; an empty one protects nothing")
     if not isinstance(sensitive, np.ndarray | pd.Series | pd.Index | pd.Categorical | pd.DataFrame):
         if isinstance(sensitive, set | frozenset | Mapping):
             sensitive = tuple(sensitive)
-        sensitive = listed(name, sensitive, "must be a set or list of categories")
+        sensitive = listed(name, sensitive, remedy)
     if missing_entries(name, as_series(name, sensitive)).any():
         raise InvalidArgument(name, sensitive, "holds a missing value: name categories only")
     codes = encode(name, sensitive, labels)[0]
@@ -309,7 +306,7 @@ def sensitive_codes(sensitive: object, labels: pd.Index[Any], name: str = "sensi
     if distinct.size != codes.size:
         twice = labels[int(distinct[np.argmax(times)])]
         raise InvalidArgument(name, twice, "the category occurs twice: name each once")
-    return np.sort(codes)
+    return distinct
 
 
 def sensitive_labels(codes: Codes, labels: pd.Index[Any]) -> pd.Index[Any]:
@@ -816,18 +813,18 @@ _INTERVAL = re.compile(rf"[\[(]\s*({_RANGE_NUMBER})\s*,\s*({_RANGE_NUMBER})\s*[\
 _MISSING_RANGE, _NO_RANGE = -1, -2
 
 
-def checked_edges(name: str, edges: object) -> Array:
+def checked_edges(edges: object) -> Array:
     """Edges of at least two bins, float64 of shape (k + 1,), in increasing order and finite."""
     remedy = "must be three or more finite numbers in increasing order, such as [0, 10, 20, 50]"
     if isinstance(edges, str | bytes | bool | set | frozenset | dict | pd.DataFrame):
-        raise InvalidArgument(name, edges, remedy)
-    array = numbers(name, edges, remedy) + 0.0  # -0.0 is 0
+        raise InvalidArgument("edges", edges, remedy)
+    array = numbers("edges", edges, remedy) + 0.0  # -0.0 is 0
     if array.ndim != 1 or array.size < 3 or not np.isfinite(array).all():
-        raise InvalidArgument(name, edges, remedy)
+        raise InvalidArgument("edges", edges, remedy)
     if not np.all(array[1:] > array[:-1]):
         first = int(np.argmax(array[1:] <= array[:-1])) + 1
         remedy = "does not exceed the edge before it: list the edges in increasing order, each once"
-        raise InvalidArgument(f"{name}[{first}]", float(array[first]), remedy)
+        raise InvalidArgument(f"edges[{first}]", float(array[first]), remedy)
     array.flags.writeable = False
     return array
 

@@ -571,7 +571,8 @@ class MarginsLaw(LogitLaw):
     @cached_property
     def _sums(self) -> Array:
         """The matrix that takes cells to all margins, one after another."""
-        return np.array([self._places == one for one in range(self._ends[-1])]).sum(axis=1) * 1.0
+        inside = self._places == np.arange(self._ends[-1])[:, None, None]
+        return np.asarray(inside.any(axis=1), dtype=np.float64)
 
     @cached_property
     def _effects(self) -> Array:

@@ -556,7 +556,7 @@ class Smoothed(LikelihoodEstimator):
         if self.penalty is not None:
             positive_number("penalty", self.penalty, (0.0, 1e6))
         if self.edges is not None:  # a tuple, so that estimators can be compared
-            edges = tuple(checked_edges("edges", self.edges).tolist())
+            edges = tuple(checked_edges(self.edges).tolist())
             object.__setattr__(self, "edges", edges)
 
     def solve(self, problem: Likelihood) -> Solution:

@@ -886,7 +886,8 @@ _ALIASES = {"categories": "k", "alphabet": "k", "edges": "k", "outputs": "n_outp
 
 def _made_of(mechanism: Any) -> object | None:
     """The steps of a device, or the description of a computed mechanism; None of others."""
-    return getattr(mechanism, "device", None) or getattr(mechanism, "description", None)
+    own: dict[str, object] = vars(mechanism)
+    return own.get("device") or own.get("description")
 
 
 def told_apart(mechanisms: Iterable[Any]) -> list[str]:
@@ -894,8 +895,9 @@ def told_apart(mechanisms: Iterable[Any]) -> list[str]:
     every = list(mechanisms)
     words, brief_words = [], list(map(str, every))
     for one, text in zip(every, brief_words, strict=True):
-        alike = (other for other, own in zip(every, brief_words, strict=True) if own == text)
-        if text.endswith("...") and any(other != one for other in alike):
+        if text.endswith("...") and any(
+            own == text and other != one for other, own in zip(every, brief_words, strict=True)
+        ):
             text = " ".join(str(_made_of(one)).split())
         words.append(text)
     return words

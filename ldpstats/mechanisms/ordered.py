@@ -160,7 +160,7 @@ class SquareWave(Enumerated):
     is_ordered: ClassVar = True
 
     def __post_init__(self) -> None:
-        edges = checked_edges("edges", self.edges)
+        edges = checked_edges(self.edges)
         epsilon = positive_epsilon("epsilon", self.epsilon)
         k, b = edges.size - 1, self.half_width
         if b is None:

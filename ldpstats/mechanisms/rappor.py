@@ -320,7 +320,7 @@ class RAPPOR(TwoResponses, HashedBits):
             if self.n_hashes > 16 or self.n_bits > 256:
                 raise InvalidArgument("hashing", "google", "has at most n_hashes=16 and n_bits=256")
 
-    @property
+    @cached_property
     def epsilon(self) -> float:  # type: ignore[override]
         """Privacy of one report, in nats."""
         return self._largest(*bit_ratios(self.p1, self.p0))

@@ -27,7 +27,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +34,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, boolean, distribution, level, one_of
-from ldpstats.documents import read
+from ldpstats.documents import read, written
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.estimators.base import Estimator
 from ldpstats.inference.designs.tests import normal_level
@@ -312,7 +311,7 @@ class Mixture:
         product = sd[..., :, None] * sd[..., None, :]
         rho = np.divide(C, product, out=np.zeros(C.shape), where=product > 0.0)
         rho[..., places, places] = 1.0
-        low, high = mover(below, above, np.asarray(np.clip(rho, -1.0, 1.0)))
+        low, high = mover(below, above, np.clip(rho, -1.0, 1.0))
         p = self.estimate(r)
         return np.stack([p - low, p + high], axis=-1)
 
@@ -333,18 +332,18 @@ class Mixture:
         return Covariance(self.own**2 * V.diagonal[:k], core, factors)
 
 
-def mover(
-    below: npt.ArrayLike, above: npt.ArrayLike, correlation: npt.ArrayLike
-) -> tuple[Array, Array]:
-    """How far the interval of a sum reaches, from the intervals of its parts (see the head)."""
-    low, high = np.asarray(below, dtype=np.float64), np.asarray(above, dtype=np.float64)
-    rho = np.asarray(correlation, dtype=np.float64)
-    short = np.minimum(low, high)
-    cancelled = np.einsum("...ij,...i,...j->...", np.minimum(rho, 0.0), short, short)
-    added = np.maximum(rho, 0.0)
-    squares = (np.einsum("...ij,...i,...j->...", added, d, d) + cancelled for d in (low, high))
-    reach_below, reach_above = (np.sqrt(np.maximum(square, 0.0)) for square in squares)
-    return reach_below, reach_above
+def mover(below: Array, above: Array, rho: Array) -> tuple[Array, Array]:
+    """How far the interval of a sum reaches, from the intervals of its parts (see the head).
+
+    `below` and `above`, (..., q), are the sides of the parts, `rho`, (..., q, q), correlations.
+    """
+
+    def square(correlation: Array, side: Array) -> Any:
+        return np.einsum("...ij,...i,...j->...", correlation, side, side)
+
+    cancelled, added = square(np.minimum(rho, 0.0), np.minimum(below, above)), np.maximum(rho, 0.0)
+    low, high = (np.maximum(square(added, d) + cancelled, 0.0) for d in (below, above))
+    return np.sqrt(low), np.sqrt(high)
 
 
 def presence(
@@ -356,43 +355,33 @@ def presence(
     exclusive: bool,
 ) -> tuple[Array, Array]:
     """One-sided p-values, above and below, of sums that are zero only if each part is."""
-    shape = np.broadcast_shapes(*(np.shape(a) for a in (tally, offset, scale, weights)))
-    t, o, s, w = (np.broadcast_to(a, shape) for a in (tally, offset, scale, weights))
+    t, o, s, w = np.broadcast_arrays(tally, offset, scale, weights)
     noisy = (w > 0.0) & (o > 0.0)
-    seen = np.any((w > 0.0) & (o <= 0.0) & (t > 0), axis=-1)
-    larger, smaller = _weighted_tails(t, nobs, o, np.where(noisy, w / s, 0.0), exclusive)
-    parts = noisy.sum(axis=-1)
-    sole = np.argmax(noisy, axis=-1)[..., None]
-    only = [np.take_along_axis(a, sole, axis=-1)[..., 0] for a in (t, o, s)]
-    one = parts == 1
-    t1, o1, s1 = (values[one] for values in only)
-    larger[one] = binomial_excess(t1, nobs, o1, s1)
-    smaller[one] = binomial_deficit(t1, nobs, o1, s1)
-    larger[parts == 0] = smaller[parts == 0] = 1.0
-    larger[seen] = 0.0
-    return larger, smaller
-
-
-def _weighted_tails(
-    t: Array, nobs: int, offset: Array, g: Array, exclusive: bool
-) -> tuple[Array, Array]:
-    """Tails of a weighted sum of counts with known law; 1 where no count has a weight."""
-    first, second, third = (np.sum(offset * g**power, axis=-1) for power in (1, 2, 3))
+    # the tails of a weighted sum of counts with known law
+    g = np.where(noisy, w / s, 0.0)
+    first, second, third = (np.sum(o * g**power, axis=-1) for power in (1, 2, 3))
     variance, cumulant = second - first**2, third - 3.0 * first * second + 2.0 * first**3
     if not exclusive:
-        spread = offset * (1.0 - offset)
+        spread = o * (1.0 - o)
         variance = np.sum(g**2 * spread, axis=-1)
-        cumulant = np.sum(g**3 * spread * (1.0 - 2.0 * offset), axis=-1)
+        cumulant = np.sum(g**3 * spread * (1.0 - 2.0 * o), axis=-1)
     some = variance > 0.0
     # as in an exact test of discrete counts, the tail begins half a report before the sum
     variance = np.where(some, variance, 1.0)
-    excess, half = np.sum(g * (t / nobs - offset), axis=-1), np.abs(g).max(axis=-1) / (2.0 * nobs)
-    above, below = ((side * excess - half) / np.sqrt(variance / nobs) for side in (1.0, -1.0))
+    excess, half = np.sum(g * (t / nobs - o), axis=-1), np.abs(g).max(axis=-1) / (2.0 * nobs)
     skewness = np.where(some, cumulant, 0.0) / variance**1.5 / np.sqrt(nobs)
-    return (
-        np.where(some, skewed_pvalue(above, skewness), 1.0),
-        np.where(some, skewed_pvalue(below, -skewness), 1.0),
+    larger, smaller = (
+        np.where(some, skewed_pvalue(z / np.sqrt(variance / nobs), side * skewness), 1.0)
+        for side, z in ((1.0, excess - half), (-1.0, -excess - half))
     )
+    one = noisy.sum(axis=-1) == 1
+    t1, o1, s1 = (a[one][noisy[one]] for a in (t, o, s))
+    larger[one] = binomial_excess(t1, nobs, o1, s1)
+    smaller[one] = binomial_deficit(t1, nobs, o1, s1)
+    none = ~noisy.any(axis=-1)
+    larger[none] = smaller[none] = 1.0
+    larger[np.any((w > 0.0) & (o <= 0.0) & (t > 0), axis=-1)] = 0.0
+    return larger, smaller
 
 
 # -- Results --------------------------------------------------------------------------------------
@@ -502,22 +491,12 @@ class PersonalizedResults(Results):
         """Intermediate frequencies that vary freely."""
         return self.intermediate.df_model
 
-    tags = property(attrgetter("assumed.tags"), doc="The tags that reports may name, in order.")
-    given = property(
-        attrgetter("assumed.given"),
-        doc="Distribution behind each tag, (kappa, k); a row of nan where there is none.",
-    )
-    others = property(
-        attrgetter("assumed.others"), doc="Categories, (k,), that are not sensitive for all."
-    )
-    exact = property(attrgetter("assumed.exact"), doc="Whether the background is the truth.")
-
     @property
     def case(self) -> pd.Series[Any]:
         """What is known of the distribution behind each tag: "none", "given" or "exact"."""
-        known = "exact" if self.exact else "given"
-        cases = ["none" if lacking else known for lacking in self.assumed.is_lacking]
-        return pd.Series(cases, index=self.tags, name="case")
+        known = "exact" if self.assumed.exact else "given"
+        cases = np.where(self.assumed.is_lacking, "none", known).astype(object)
+        return pd.Series(cases, index=self.assumed.tags, name="case")
 
     @cached_property
     def _mixtures(self) -> tuple[Mixture, Mixture]:
@@ -529,7 +508,7 @@ class PersonalizedResults(Results):
     def background(self) -> pd.DataFrame:
         """Distribution of the category behind each tag that `params` rest on."""
         pi = self._mixtures[0].background
-        return Table(pi, index=self.tags, columns=self.categories)
+        return Table(pi, index=self.assumed.tags, columns=self.categories)
 
     def loss_bound(self) -> pd.Series[float]:
         """What the l1 loss of `params` is expected to be at most (MK19 Theorem 1), in two parts.
@@ -560,7 +539,7 @@ class PersonalizedResults(Results):
         noise = float(np.sqrt(2.0 / np.pi) * self.intermediate.linear_bse.sum())
         bots = np.abs(self.intermediate.fitted.estimate[self.k :])
         most = 1.0 + np.abs(self.background.to_numpy()).sum(axis=1)
-        worst = 0.0 if self.exact else float(bots @ most)
+        worst = 0.0 if self.assumed.exact else float(bots @ most)
         parts = {"noise": noise, "background": worst, "bound": noise + worst}
         return pd.Series(parts, name="l1 loss")
 
@@ -809,7 +788,8 @@ class PersonalizedResults(Results):
 
     def _stored(self) -> dict[str, Any]:
         given = zip(self.assumed.given.tolist(), self.assumed.is_lacking, strict=True)
-        return super()._stored() | {"given": [None if lacking else row for row, lacking in given]}
+        rows = {"given": [None if lacking else row for row, lacking in given]}
+        return super()._stored() | written(self.assumed) | rows
 
     @classmethod
     def _restored(cls, values: dict[str, Any]) -> PersonalizedResults:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, NoReturn, overload
 
@@ -293,6 +294,11 @@ class Counts(Hinted):
         total = np.bincount(cells, weights=self.n, minlength=int(np.prod(shape)))
         return total.astype(np.int64).reshape(shape)
 
+    @cached_property
+    def _bit_sums(self) -> tuple[Array, Array]:
+        ones, reports = bit_sums(self.y, self.n, self.cohort, self.mechanism)
+        return ones if self.noise is None else ones + self.noise, reports
+
     def bit_counts(self) -> BitCounts:
         """The bit sums of these patterns; for mechanisms that report bits only."""
         if not self.mechanism.n_bits:
@@ -551,8 +557,7 @@ def cell_counts(counts: Counts | BitCounts) -> tuple[Array, Array]:
     if isinstance(counts, BitCounts):
         return counts.ones, counts.reports
     if counts.mechanism.n_bits:
-        ones, reports = bit_sums(counts.y, counts.n, counts.cohort, counts.mechanism)
-        return ones if counts.noise is None else ones + counts.noise, reports
+        return counts._bit_sums
     ones = counts.vector()
     return ones, ones.sum(axis=1)
 

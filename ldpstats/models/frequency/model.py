@@ -69,6 +69,7 @@ from ldpstats.priors import SimplexPrior
 from ldpstats.reports.single import BitCounts, Counts, Reports, not_reports
 
 _LARGEST_PLUG_IN = 256  # categories up to which a likelihood is maximised for variances
+_MLE = MLE()
 _CERTAIN = 0.001  # p-value below which others than the candidates are held
 
 
@@ -244,7 +245,7 @@ class FrequencyModel(Model):
     @cached_property
     def _maximum(self) -> Solution:
         """Where the likelihood is largest."""
-        return MLE().solve(self.likelihood())
+        return _MLE.solve(self.likelihood())
 
     @cached_property
     def _one_step(self) -> OneStep | None:
@@ -386,7 +387,7 @@ class FrequencyModel(Model):
             raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
         listed, problem, linear, solution, fitted, kind = self._estimated(estimator, cov_type)
         mechanisms, p = self._mechanisms, solution.p
-        likeliest = p if estimator == MLE() and len(mechanisms) == 1 else None
+        likeliest = p if estimator == _MLE and len(mechanisms) == 1 else None
         fit = goodness_of_fit(self.sources, listed.parts, likeliest)
         llf = np.nan  # of what is no distribution
         if np.all(p >= 0.0) and abs(p.sum() - 1.0) < 1e-9 and self._has_patterns:
@@ -466,15 +467,15 @@ class FrequencyModel(Model):
             return listed, problem, linear, replace(selection, p=p), fitted, kind
         if isinstance(estimator, MomentsEstimator):
             solution, kind = estimator.solve(problem), "linear"
-            if linear.covariance is not None:
+            if np.array_equal(solution.p, linear.estimate) and linear.has_errors:
+                fitted = linear
+            elif linear.covariance is not None:
                 V = estimator.covariance(problem, solution, linear.covariance)
                 fitted = Uncertain(solution.p, V)
-            elif np.array_equal(solution.p, linear.estimate) and linear.has_errors:
-                fitted = linear
             else:
                 fitted, kind = Uncertain(solution.p, None), "none (too large)"
             return listed, problem, linear, solution, fitted, kind
-        solution = self._maximum if estimator == MLE() else estimator.solve(self.likelihood())
+        solution = self._maximum if estimator == _MLE else estimator.solve(self.likelihood())
         if cov_type == "linear":
             V, kind = linear.covariance, "linear"
         elif estimator.without_errors:
@@ -622,7 +623,7 @@ class FrequencyModel(Model):
         likelihood, se = self.likelihood(), results.linear.bse()
         W, n = observed(likelihood)
         seen = Likelihood(W.prepared(), n)
-        best = MLE().solve(likelihood).p
+        best = _MLE.solve(likelihood).p
         maximum = seen.loglike(best)
         ends = np.empty((likelihood.k, 2))
         with maybe_bar("profiles", progress) as advance:
@@ -697,7 +698,7 @@ class FrequencyModel(Model):
 
         if not isinstance(estimator, LikelihoodEstimator):
             return by_moments
-        if estimator != MLE():
+        if estimator != _MLE:
             return by_likelihood
         W, n = observed(self.likelihood())
         known = W.closed_form(n) is not None or W.reduced(n) is not None

@@ -29,7 +29,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
 from ldpstats.estimators.likelihood import MLE
 from ldpstats.inference.chains import Chains, LogDensity, ess_bulk, ess_tail, maximum, rhat
 from ldpstats.inference.tests import TestResult, pvalue_text
-from ldpstats.labels import as_labels, position
+from ldpstats.labels import as_labels, two_positions
 from ldpstats.likelihood.rows import Likelihood, StackedRows, UniformRows
 from ldpstats.models.layout import (
     DOUBTFUL,
@@ -479,11 +479,10 @@ class PosteriorResults(Labelled):
 
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of "params", "bse", "lower", "upper", "ess_bulk", "ess_tail" and "rhat"."""
-        ends = self.conf_int(alpha)
-        columns = {"params": self.params, "bse": self.bse}
-        columns |= {"lower": ends["lower"], "upper": ends["upper"]}
-        columns |= {"ess_bulk": self.ess["bulk"], "ess_tail": self.ess["tail"], "rhat": self.rhat}
-        return pd.DataFrame(columns)
+        frame, ess = self.conf_int(alpha), self.ess
+        frame.insert(0, "params", self.params)
+        frame.insert(1, "bse", self.bse)
+        return frame.assign(ess_bulk=ess["bulk"], ess_tail=ess["tail"], rhat=self.rhat)
 
     is_partial = property(
         attrgetter("origin.is_partial"), doc="Whether epsilon protects some categories only."
@@ -559,19 +558,15 @@ class PosteriorResults(Labelled):
         ends, inner = self.conf_int(level(alpha)), self.conf_int(0.5)
         most, shares = positive_integer("most", most), self._are_shares
         origin, params = self.origin, self.params
-        source = (
-            origin.sources[0] if len(origin.sources) == 1 else f"{len(origin.sources)} mechanisms"
-        )
+        first, *rest = origin.sources
+        source = f"{1 + len(rest)} mechanisms" if rest else first
         head = f"posterior{f' of {origin.name}' if origin.name else ''}"
         if len(origin.prior) <= _LONGEST_PRIOR:  # the summary has longer ones
             head += f", prior {origin.prior}"
         words = title_text(title, f"{head}\n{source}, n = {origin.nobs:,}")
-        plain = shares and not isinstance(
-            self.index, pd.MultiIndex
-        )  # else what belongs together is
-        by_size = (
-            sorts(sort, self.index if shares else None) if plain or sort is not None else False
-        )
+        by_size = sort is not None or (shares and not isinstance(self.index, pd.MultiIndex))
+        if by_size:  # else what belongs together stays so
+            by_size = sorts(sort, self.index if shares else None)
         shown = shown_rows(params, params, by_size, most)
         outer, core = ends.iloc[shown], inner.iloc[shown]
         label = f"{100 * (1 - alpha):g}% of the posterior"
@@ -821,7 +816,12 @@ class TablePosterior(JointTable, PosteriorResults):
             For other than two categories of each variable.
         """
         self._two_ways("log_odds_ratio")
-        i, j = self._two("rows", 0, rows), self._two("columns", 1, columns)
+        i, j = (
+            two_positions(name, given, labels, f"must be a category of {of}")
+            for name, given, labels, of in zip(
+                ("rows", "columns"), (rows, columns), self.labels, self.names, strict=True
+            )
+        )
 
         def value(P: Array) -> Array:
             logs = np.log(P[:, i][:, :, j])
@@ -858,14 +858,6 @@ class TablePosterior(JointTable, PosteriorResults):
             remedy = f"must be a variable: {', '.join(self.names)}"
             raise InvalidArgument(argument, name, remedy)
         return self.names.index(plain)
-
-    def _two(self, argument: str, axis: int, given: Any) -> list[int]:
-        remedy = f"must be two categories of {self.names[axis]}"
-        chosen = list(given) if isinstance(given, list | tuple) else [given]
-        places = [position(argument, one, self.labels[axis], remedy) for one in chosen]
-        if len(places) != 2 or places[0] == places[1]:
-            raise InvalidArgument(argument, given, remedy)
-        return places
 
 
 def table_law(prior: Any, labels: Sequence[pd.Index[Any]]) -> LogitLaw:
