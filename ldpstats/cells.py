@@ -97,15 +97,15 @@ class CellReports:
         inside = {j for places in self.waves for j in places[1:]}
         for j, (W, at) in enumerate(zip(self.W, self.index.T, strict=True)):
             if j in joined:
-                kinds, at = np.unique(self.index[:, joined[j]], axis=0, return_inverse=True)
-                factors.append(Factor(self._of_paths(joined[j], kinds), at.reshape(-1)))
+                factors.append(self._of_paths(joined[j]))
             elif j not in inside:
                 seen = W if at.max() == len(W) - 1 else W[:-1]  # everybody was asked
                 factors.append(Factor(np.ascontiguousarray(seen), np.ascontiguousarray(at)))
         return JointRows(factors) if len(factors) > 1 else DenseRows(factors[0].rows(slice(None)))
 
-    def _of_paths(self, places: tuple[int, ...], index: Array) -> Array:
-        """Likelihoods of reports in all waves, (u, T), under each path of answers, (u, k^T)."""
+    def _of_paths(self, places: tuple[int, ...]) -> Factor:
+        """Likelihoods of reports in all waves under each path of answers, (., k^T)."""
+        index, at = np.unique(self.index[:, places], axis=0, return_inverse=True)
 
         def same(some: tuple[int, ...]) -> Array:
             P = self.kept[places[0]][0]
@@ -114,7 +114,8 @@ class CellReports:
                 return np.asarray(np.log(reduce(np.multiply, of_kept) @ P.T))
 
         waves = tuple(range(len(places)))
-        return np.exp(of_paths(same, waves, len(waves), self.W[places[0]].shape[1]))
+        logs = of_paths(same, waves, len(waves), self.W[places[0]].shape[1])
+        return Factor(np.exp(logs), at.reshape(-1))
 
     @cached_property
     def patterns(self) -> tuple[Array, npt.NDArray[np.intp]]:
@@ -268,6 +269,12 @@ def logistic(eta: Array) -> Array:
 def first_zero(x: Array) -> Array:
     """x with a first column of zeros: log odds against the first category."""
     return np.concatenate([np.zeros((*x.shape[:-1], 1), x.dtype), x], axis=-1)
+
+
+def _log_odds(p: Array) -> Array:
+    """Log odds against the first category, along the last axis, of p no smaller than 1e-6."""
+    p = np.maximum(p, 1e-6)
+    return np.asarray(np.log(p[..., 1:] / p[..., :1]))
 
 
 # -- Laws of cells ---------------------------------------------------------------------------------
@@ -868,30 +875,21 @@ class LatentClassLaw(Mixture):
         return joint.sum(axis=1), pull
 
     def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
+        """Some steps of EM from random points, with shares that rest on no covariate."""
         while True:
-            theta = rng.normal(0.0, 1.0, self.size)
-            theta[: (self.n_classes - 1) * (1 + self._q)] = 0.0
-            yield self._expected(reports, theta)
-
-    def _expected(self, reports: CellReports, theta: Array) -> Array:
-        """Some steps of EM, with shares that rest on no covariate."""
-        laws = self.nodes(theta, reports.z)[1]
-        weights = np.full(self.n_classes, 1.0 / self.n_classes)
-        for _ in range(40):
-            A = [reports.given(j, law) for j, law in enumerate(laws)]
-            joint = np.prod(A, axis=0) * weights
-            v = (reports.n / joint.sum(axis=1))[:, None] * weights
-            others = _others(A)
-            counts = [law * reports.pulled(j, law, v * others[j]) for j, law in enumerate(laws)]
-            laws = [S / S.sum(axis=1, keepdims=True) for S in counts]
-            weights = (v * np.prod(A, axis=0)).sum(axis=0)
-            weights = weights / weights.sum()
-        odds = np.zeros((self.n_classes - 1, 1 + self._q))
-        weights = np.maximum(weights, 1e-6)
-        odds[:, 0] = np.log(weights[1:] / weights[0])
-        laws = [np.maximum(law, 1e-6) for law in laws]
-        own = [np.log(law[:, 1:] / law[:, :1]).reshape(-1) for law in laws]
-        return np.concatenate([odds.reshape(-1), *own])
+            laws = self.nodes(rng.normal(0.0, 1.0, self.size), reports.z)[1]
+            weights = np.full(self.n_classes, 1.0 / self.n_classes)
+            for _ in range(40):
+                A = [reports.given(j, law) for j, law in enumerate(laws)]
+                given, others = np.prod(A, axis=0), _others(A)
+                v = (reports.n / (given @ weights))[:, None] * weights
+                counts = [law * reports.pulled(j, law, v * others[j]) for j, law in enumerate(laws)]
+                laws = [S / S.sum(axis=1, keepdims=True) for S in counts]
+                weights = (v * given).sum(axis=0)
+                weights = weights / weights.sum()
+            odds = np.zeros((self.n_classes - 1, 1 + self._q))
+            odds[:, 0] = _log_odds(weights)
+            yield np.concatenate([odds.reshape(-1), *(_log_odds(law).reshape(-1) for law in laws)])
 
     def shares(self, theta: Array, reports: CellReports) -> Array:
         """Shares of the classes, (C,); with covariates the mean over the respondents."""

@@ -519,8 +519,14 @@ def _spelled(value: Any) -> list[Key]:
     if key is None or key[0] != "text":
         return [] if key is None else [key]
     text = key[1].strip()
-    number = _NUMBER.fullmatch(text)
-    return [("text", text), *(_numbers(text, *number.groups()) if number else ())]
+    keys: list[Key] = [("text", text)]
+    if found := _NUMBER.fullmatch(text):
+        _, decimals, power = found.groups()
+        if power is None and not (decimals or "").strip(".0"):
+            keys.append(("number", int(text.partition(".")[0])))
+        elif power is None or not float(text).is_integer():  # powers of ten as in 1e-07
+            keys.append(("number", float(text)))
+    return keys
 
 
 def _factorized(where: str, values: object) -> tuple[Codes, pd.Index[Any]]:
@@ -551,14 +557,6 @@ def _key(value: Any) -> Key | None:
     if isinstance(value, Real | Decimal) and not isinstance(value, np.timedelta64):
         return "number", value
     return None
-
-
-def _numbers(text: str, whole: str, decimals: str | None, power: str | None) -> list[Key]:
-    """The number that a text spells; powers of ten only for decimals, as in 1e-07."""
-    if power is None and not (decimals or "").strip(".0"):
-        return [("number", int(text.partition(".")[0]))]
-    number = float(text)
-    return [] if power is not None and number.is_integer() else [("number", number)]
 
 
 @dataclass(frozen=True)

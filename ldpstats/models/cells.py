@@ -796,10 +796,6 @@ class CellModel(Model):
                 theta, value = theta + step, new
         return value, theta, bool(np.abs(slope).max(initial=0.0) / self.nobs < 1e-6)
 
-    def _tilted(self, start: Array, tilt: Callable[[Array], tuple[float, Array]]) -> Array:
-        """The maximum of the log-likelihood plus a function, which has a slope, above a point."""
-        return self._with(_tilt=tilt)._climb(start)[1]
-
     def _fit_simplex(self, cov_type: str) -> CellResults:
         """Of any distribution: concave, with a certificate; then coordinates of what is above 0."""
         from ldpstats.estimators import MLE
@@ -1082,19 +1078,6 @@ class CellResults(Stored, WaldResults):
 
     # -- intervals -----------------------------------------------------------------------------
 
-    def _bounds(self, alpha: float, method: str = "default") -> Array:
-        method = self.default_intervals if method == "default" else method
-        key = float(alpha), method
-        if key not in self._kept:
-            if method == "profile":
-                bounds = self._profiles(self._values, self.law.bounded, alpha, True)
-            else:
-                bounds = self._wald(*self._estimated, self.law.bounded, alpha)
-            deviations = self.index.str.startswith("sd ")
-            bounds[deviations] = np.maximum(bounds[deviations], 0.0)
-            self._kept[key] = bounds
-        return self._kept[key].copy()
-
     @cached_property
     def _kept(self) -> dict[tuple[float, str], Array]:
         return {}
@@ -1115,7 +1098,16 @@ class CellResults(Stored, WaldResults):
             parameters, else "wald".
         """
         alpha, method = level(alpha), one_of("method", method, ("default", "profile", "wald"))
-        bounds = self._bounds(alpha, method)
+        method = self.default_intervals if method == "default" else method
+        if (alpha, method) not in self._kept:
+            if method == "profile":
+                bounds = self._profiles(self._values, self.law.bounded, alpha, True)
+            else:
+                bounds = self._wald(*self._estimated, self.law.bounded, alpha)
+            deviations = self.index.str.startswith("sd ")
+            bounds[deviations] = np.maximum(bounds[deviations], 0.0)
+            self._kept[alpha, method] = bounds
+        bounds = self._kept[alpha, method].copy()
         return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
 
     @property
@@ -1169,7 +1161,12 @@ class CellResults(Stored, WaldResults):
     @cached_property
     def _surface(self) -> Surface:
         model, inside = self.model._with(law=self.law), self.law.inside(self.theta, 7.0)
-        how = model.evaluate, model._tilted, inside
+
+        def tilted(start: Array, tilt: Callable[[Array], tuple[float, Array]]) -> Array:
+            """The maximum of the log-likelihood plus a function with a slope, above a point."""
+            return model._with(_tilt=tilt)._climb(start)[1]
+
+        how = model.evaluate, tilted, inside
         return Surface(self.theta, self.llf, self.inverse, self.nobs, *how)
 
     # -- tables and effects --------------------------------------------------------------------
@@ -1335,7 +1332,11 @@ class CellResults(Stored, WaldResults):
         """
         if not isinstance(other, CellResults) or other.model.names != self.model.names:
             raise InvalidArgument("other", other, "must be results of the same questions")
-        if not _same_reports(self.model.reports, other.model.reports):
+        mine, theirs = (
+            pd.DataFrame(one.index).assign(n=one.n).groupby([*range(one.index.shape[1])]).n.sum()
+            for one in (self.model.reports, other.model.reports)  # whatever their covariates
+        )
+        if not mine.index.equals(theirs.index) or not np.allclose(mine, theirs):
             raise InvalidArgument("other", other, "must be results of the same reports")
         if {self.cov_type, other.cov_type} != {"observed"}:
             raise NotAvailable(
@@ -1687,16 +1688,6 @@ class CellResults(Stored, WaldResults):
         labels = list(map(str, table.index)), list(called.values())
         bar = "probability of the answer"
         return plot_cells(table.to_numpy(), labels, texts, ax, words, ("", ""), bar)
-
-
-def _same_reports(mine: CellReports, theirs: CellReports) -> bool:
-    """Whether the same joint reports were seen as often, whatever their covariates."""
-    both = []
-    for reports in (mine, theirs):
-        kinds, place = np.unique(reports.index, axis=0, return_inverse=True)
-        both.append((kinds, np.bincount(place.reshape(-1), reports.n)))
-    (a, n), (b, m) = both
-    return np.array_equal(a, b) and np.allclose(n, m)
 
 
 def _moves(G: Array, axes: Array) -> npt.NDArray[np.bool_]:

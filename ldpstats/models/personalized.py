@@ -746,7 +746,28 @@ class PersonalizedResults(Results):
         return kind, super()._interval_words()[1]
 
     def _notes(self, frame: Frame, details: bool = False) -> list[str]:
-        notes, r = self._background_notes(), self.intermediate
+        r, case, bound = self.intermediate, self.case, self.loss_bound()
+        source = "the sample and " * (self._sampled is not None) + "the noise of the reports"
+        noise = f"Expected l1 error from {source}: {bound['noise']:.3g}"
+        lacking, given = (
+            ", ".join(one_line(tag, 20) for tag in case.index[case == kind])
+            for kind in ("none", "given")
+        )
+        notes = [] if lacking or given else [f"The background is assumed to be exact. {noise}."]
+        if lacking:
+            notes.append(
+                f"WARNING: no background is given for {lacking}: these reports were discarded, and "
+                "their share was spread over the categories that are not sensitive for all, in "
+                "proportion to the other estimates."
+            )
+        if given:
+            notes.append(f"NOTE: the background of {given} was used as given, right or wrong.")
+        if lacking or given:
+            notes += [
+                f"NOTE: standard errors, intervals and p-values allow for {source} only, not for "
+                "an error of the background.",
+                f"{noise}; from an error of the background: {bound['background']:.3g} at worst.",
+            ]
         if r.on_boundary and self.is_maximum:
             notes.append(
                 "NOTE: the estimate is on the boundary (an intermediate frequency of zero); the "
@@ -756,33 +777,6 @@ class PersonalizedResults(Results):
             condition = r.mechanism.moments(r.mechanism.specimen()).condition
             return [*notes, *closing_notes(self, condition)]
         return [*notes, *closing_notes(self, r.condition, r.goodness_of_fit)]
-
-    def _background_notes(self) -> list[str]:
-        """What the background assumes, and what it may cost."""
-        case, bound, source = self.case, self.loss_bound(), "the noise of the reports"
-        source = "the sample and " * (self._sampled is not None) + source
-        noise = f"Expected l1 error from {source}: {bound['noise']:.3g}"
-        if (case == "exact").all():
-            return [f"The background is assumed to be exact. {noise}."]
-        notes = []
-        lacking, given = (
-            ", ".join(one_line(tag, 20) for tag in case.index[case == kind])
-            for kind in ("none", "given")
-        )
-        if lacking:
-            notes.append(
-                f"WARNING: no background is given for {lacking}: these reports were discarded, and "
-                "their share was spread over the categories that are not sensitive for all, in "
-                "proportion to the other estimates."
-            )
-        if given:
-            notes.append(f"NOTE: the background of {given} was used as given, right or wrong.")
-        return [
-            *notes,
-            f"NOTE: standard errors, intervals and p-values allow for {source} only, not for an "
-            "error of the background.",
-            f"{noise}; from an error of the background: {bound['background']:.3g} at worst.",
-        ]
 
     # -- storage ---------------------------------------------------------------------------
 

@@ -140,7 +140,20 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
         grams = self.gram_mechanism
         if not isinstance(grams, Mechanism):
             grams = gram_mechanism("best" if grams is None else grams, gram, layout)
-        _check_gram_mechanism(grams, layout)
+        if grams.sensitive is not None:
+            remedy = "protects sensitive categories alone: use one of all, such as KRR or KRAPPOR"
+            raise InvalidArgument("gram_mechanism", str(grams), remedy)
+        if grams.is_open and not _hashes_any(grams):
+            remedy = "must hash any string by a hash that is known here, or list all grams"
+            raise InvalidArgument("gram_mechanism", str(grams), remedy)
+        if not grams.is_open:
+            known, labels = layout.grams(), grams.categories
+            lacking = known[~pd.Index(known.tolist(), dtype=object).isin(labels)]
+            if lacking.size or len(labels) != known.size:
+                shown = str(lacking[0]) if lacking.size else f"{len(labels)} labels"
+                remedy = f"must have the {known.size} grams for its categories ({shown!r} is at "
+                remedy += "fault): DictionarySurvey(...).layout.grams() lists them"
+                raise InvalidArgument("gram_mechanism", str(grams), remedy)
         whole = self.string_mechanism
         if not isinstance(whole, Mechanism):
             whole = string_mechanism("orr" if whole is None else whole, string)
@@ -449,28 +462,6 @@ def _hashed(name: str, epsilon: float, n_cohorts: int) -> Mechanism:
     # more labels would hardly help, and their counts in all cohorts are held in memory
     outputs = min(max(round(float(np.exp(epsilon))) + 1, 2), _MOST_CELLS // n_cohorts)
     return ORR(outputs, n_cohorts, epsilon=epsilon)
-
-
-def _check_gram_mechanism(mechanism: Mechanism, layout: GramLayout) -> None:
-    """Refuse a mechanism that does not know all grams, or does not protect them all."""
-    if mechanism.sensitive is not None:
-        remedy = "protects sensitive categories alone: use one of all, such as KRR or KRAPPOR"
-        raise InvalidArgument("gram_mechanism", str(mechanism), remedy)
-    if mechanism.is_open:
-        if not _hashes_any(mechanism):
-            remedy = "must hash any string by a hash that is known here, or list all grams"
-            raise InvalidArgument("gram_mechanism", str(mechanism), remedy)
-        return
-    grams = layout.grams()
-    lacking = ~pd.Index(grams.tolist(), dtype=object).isin(mechanism.categories)
-    if lacking.any() or len(mechanism.categories) != grams.size:
-        shown = str(grams[lacking][0]) if lacking.any() else f"{len(mechanism.categories)} labels"
-        raise InvalidArgument(
-            "gram_mechanism",
-            str(mechanism),
-            f"must have the {grams.size} grams for its categories ({shown!r} is at fault): "
-            "DictionarySurvey(...).layout.grams() lists them",
-        )
 
 
 def _hashes_any(mechanism: Mechanism) -> bool:
