@@ -19,7 +19,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import isfinite
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,7 @@ from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory, shorten
 
 __all__ = [
     "OTHER_LABELS",
+    "Labels",
     "align",
     "arrow_text",
     "as_labels",
@@ -74,9 +75,10 @@ _MANY_LABELS = 1 << 20
 _MISSING, _UNKNOWN = -1, -2  # codes
 
 Codes = npt.NDArray[np.int64]
+Labels: TypeAlias = "pd.Index[Any]"
 
 
-def as_labels(name: str, labels: object, least: int = 2) -> pd.Index[Any]:
+def as_labels(name: str, labels: object, least: int = 2) -> Labels:
     """Return distinct labels as an Index; an int k stands for 0 .. k-1, which takes no memory."""
     if isinstance(labels, int | np.integer) and not isinstance(labels, bool):
         return pd.RangeIndex(positive_integer(name, labels, least))
@@ -121,7 +123,7 @@ def _plain(value: Any) -> Any:
     return str.__str__(value) if isinstance(value, str) else value
 
 
-def _checked_labels(name: str, values: list[Any], least: int) -> pd.Index[Any]:
+def _checked_labels(name: str, values: list[Any], least: int) -> Labels:
     if len(values) < least:
         raise InvalidArgument(name, values, f"needs at least {least} labels")
     for value in values:
@@ -142,12 +144,12 @@ def _checked_labels(name: str, values: list[Any], least: int) -> pd.Index[Any]:
             raise InvalidArgument(name, value, "the label occurs twice: labels must be distinct")
         seen |= {value, str(value)}
     mixed = len(set(map(type, values))) > 1 or isinstance(values[0], str | bool)
-    index: pd.Index[Any] = pd.Index(values, dtype=object if mixed else None)
+    index: Labels = pd.Index(values, dtype=object if mixed else None)
     return index
 
 
 def encode(
-    name: str, values: object, labels: pd.Index[Any], missing: str = "raise", check: bool = True
+    name: str, values: object, labels: Labels, missing: str = "raise", check: bool = True
 ) -> tuple[Codes, int]:
     """Return codes of `values` among `labels`, and how many missing values were set aside.
 
@@ -183,9 +185,7 @@ def encode(
     return codes, n_missing
 
 
-def _quickly(
-    values: object, labels: pd.Index[Any], places: Callable[[pd.Index[Any]], Codes]
-) -> Codes | None:
+def _quickly(values: object, labels: Labels, places: Callable[[Labels], Codes]) -> Codes | None:
     """Codes of numbers, or of a long column by the `places` of its values, -1 where missing.
 
     None where there is no short cut, or a value is no label.
@@ -229,7 +229,7 @@ def missing_entries(name: str, series: pd.Series[Any]) -> npt.NDArray[np.bool_]:
         raise InvalidArgument(name, series.tolist(), remedy) from None
 
 
-def place_of(value: object, labels: pd.Index[Any]) -> int | None:
+def place_of(value: object, labels: Labels) -> int | None:
     """The code of one answer, text or a whole number; None where `encode` has to say."""
     kind = type(value)
     if isinstance(labels, pd.RangeIndex):
@@ -243,7 +243,7 @@ def place_of(value: object, labels: pd.Index[Any]) -> int | None:
     return None
 
 
-def position(name: str, label: object, labels: pd.Index[Any], remedy: str) -> int:
+def position(name: str, label: object, labels: Labels, remedy: str) -> int:
     """Return the place of one label among `labels`; `remedy` says what it should have been."""
     if isinstance(label, str | bool | int | float | np.generic):
         try:
@@ -255,7 +255,7 @@ def position(name: str, label: object, labels: pd.Index[Any], remedy: str) -> in
     raise InvalidArgument(name, label, remedy)
 
 
-def positions(name: str, labels: object, categories: pd.Index[Any]) -> list[int]:
+def positions(name: str, labels: object, categories: Labels) -> list[int]:
     """Return the places of one category, or of a list of different ones."""
     several = labels if isinstance(labels, list) else [labels]
     remedy = f"must be a category, or a list of different ones: {list(categories)}"
@@ -265,7 +265,7 @@ def positions(name: str, labels: object, categories: pd.Index[Any]) -> list[int]
     return places
 
 
-def two_positions(name: str, given: object, labels: pd.Index[Any], remedy: str) -> list[int]:
+def two_positions(name: str, given: object, labels: Labels, remedy: str) -> list[int]:
     """Return the places of two different labels; `remedy` says what one should have been."""
     two = "must be two different labels"
     places = [position(name, label, labels, remedy) for label in listed(name, given, two)]
@@ -290,7 +290,7 @@ def check_column(name: str, column: object, frame: pd.DataFrame) -> None:
         raise InvalidArgument(name, column, f"{found} such column; the table has {names}")
 
 
-def sensitive_codes(sensitive: object, labels: pd.Index[Any]) -> Codes:
+def sensitive_codes(sensitive: object, labels: Labels) -> Codes:
     """Codes of the sensitive ones among `labels`, in increasing order."""
     name, remedy = "sensitive", "must be a set or list of categories"
     if isinstance(sensitive, str | bytes) or not isinstance(sensitive, Iterable):
@@ -309,9 +309,9 @@ def sensitive_codes(sensitive: object, labels: pd.Index[Any]) -> Codes:
     return distinct
 
 
-def sensitive_labels(codes: Codes, labels: pd.Index[Any]) -> pd.Index[Any]:
+def sensitive_labels(codes: Codes, labels: Labels) -> Labels:
     """The labels at `codes`, as a list: never a range, which would be written as a number."""
-    found: pd.Index[Any] = pd.Index(labels.take(codes).to_numpy(), dtype=labels.dtype)
+    found: Labels = pd.Index(labels.take(codes).to_numpy(), dtype=labels.dtype)
     return found
 
 
@@ -347,7 +347,7 @@ def as_series(name: str, values: object) -> pd.Series[Any]:
     return series.reset_index(drop=True)
 
 
-def _codes(present: pd.Series[Any], labels: pd.Index[Any]) -> Codes:
+def _codes(present: pd.Series[Any], labels: Labels) -> Codes:
     if isinstance(present.dtype, pd.CategoricalDtype):
         lookup = _positions(pd.Index(present.cat.categories, dtype=object), labels)
         return lookup[present.cat.codes.to_numpy()]
@@ -360,12 +360,12 @@ def _codes(present: pd.Series[Any], labels: pd.Index[Any]) -> Codes:
     return _positions(pd.Index(present), labels)
 
 
-def _zero_one(labels: pd.Index[Any]) -> bool:
+def _zero_one(labels: Labels) -> bool:
     """Whether the labels are the numbers 0 and 1, which stand for no and yes."""
     return labels.dtype.kind == "i" and sorted(labels[:3].tolist()) == [0, 1]
 
 
-def _positions(values: pd.Index[Any], labels: pd.Index[Any]) -> Codes:
+def _positions(values: Labels, labels: Labels) -> Codes:
     """Positions of values among `labels`."""
     counted, k = isinstance(labels, pd.RangeIndex), len(labels)
     if counted and isinstance(values.dtype, np.dtype) and values.dtype.kind in "iu":
@@ -382,7 +382,7 @@ def _positions(values: pd.Index[Any], labels: pd.Index[Any]) -> Codes:
     return np.where(found < 0, _UNKNOWN, found).astype(np.int64)
 
 
-def preview(labels: pd.Index[Any]) -> str:
+def preview(labels: Labels) -> str:
     """The first labels, for a message."""
     shown = [repr(v) for v in labels[:5].tolist()]
     return ", ".join(shown) + (", ..." if len(labels) > 5 else "")
@@ -394,13 +394,13 @@ def by_label(name: str, values: object) -> Any:
         return values
     try:
         given = dict(values)
-        index: pd.Index[Any] = pd.Index(list(given), dtype=object, tupleize_cols=False)
+        index: Labels = pd.Index(list(given), dtype=object, tupleize_cols=False)
         return pd.Series(list(given.values()), index=index.infer_objects(), dtype=object)
     except Exception:  # somebody else's mapping may raise anything
         raise InvalidArgument(name, values, "must be a mapping from labels to numbers") from None
 
 
-def align(name: str, values: object, labels: pd.Index[Any], absent: float | None = None) -> Any:
+def align(name: str, values: object, labels: Labels, absent: float | None = None) -> Any:
     """Put a Series or mapping in the order of `labels`, absent ones filled; leave others alone.
 
     Labels may be absent only if `absent` is given. Missing values stay, for the caller to refuse.
@@ -425,12 +425,12 @@ def align(name: str, values: object, labels: pd.Index[Any], absent: float | None
     return found.infer_objects().to_numpy()
 
 
-def labels_to_json(labels: pd.Index[Any]) -> int | list[Any]:
+def labels_to_json(labels: Labels) -> int | list[Any]:
     """Labels as JSON: an int for 0 .. k-1, else the list."""
     return len(labels) if isinstance(labels, pd.RangeIndex) else labels.tolist()
 
 
-def labels_from_json(name: str, document: object) -> pd.Index[Any]:
+def labels_from_json(name: str, document: object) -> Labels:
     """Inverse of `labels_to_json`."""
     if not isinstance(document, int | list):
         raise InvalidArgument(name, document, "must be a number of labels or a list of labels")
@@ -465,7 +465,7 @@ _ALIKE = {"string", "boolean", "integer", "floating", "decimal", "empty"}
 def matched(
     where: str,
     values: object,
-    labels: pd.Index[Any],
+    labels: Labels,
     secret: bool = False,
     other: str = OTHER_LABELS,
     done: int | None = None,
@@ -529,14 +529,14 @@ def _spelled(value: Any) -> list[Key]:
     return keys
 
 
-def _factorized(where: str, values: object) -> tuple[Codes, pd.Index[Any]]:
+def _factorized(where: str, values: object) -> tuple[Codes, Labels]:
     """Codes of distinct values, (n,), -1 where missing; and the distinct values."""
     arrow: Any = sys.modules.get("pyarrow")
     if arrow is not None and isinstance(values, arrow.Array | arrow.ChunkedArray):
         values = pd.Series(values, dtype=pd.ArrowDtype(values.type))
     column = as_series(where, values)
     absent = missing_entries(where, column)
-    distinct: pd.Index[Any]
+    distinct: Labels
     if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) not in _ALIKE:
         keys = pd.Series([(type(v), v) if _key(v) else id(v) for v in column], dtype=object)
         codes = pd.factorize(keys)[0]
@@ -566,7 +566,7 @@ class _Labels:
     labels: pd.Index[Any]
     exact: bool
 
-    def places(self, distinct: pd.Index[Any]) -> Codes:
+    def places(self, distinct: Labels) -> Codes:
         """Codes of distinct values, shape (u,)."""
         kind = distinct.dtype
         if isinstance(self.labels, pd.RangeIndex) and isinstance(kind, np.dtype):
@@ -678,7 +678,7 @@ MANY = 1 << 12
 _POLARS = ("String", "Categorical")
 
 
-def factorized(values: object, labels: pd.Index[Any]) -> tuple[DistinctCodes, Objects] | None:
+def factorized(values: object, labels: Labels) -> tuple[DistinctCodes, Objects] | None:
     """Codes of a column, (n,), -1 where missing, and the values that they stand for.
 
     None where this is not quicker. Some values may be equal, or not occur; where all text is among
@@ -827,7 +827,7 @@ def checked_edges(edges: object) -> Array:
     return array
 
 
-def interval_labels(edges: Array) -> pd.Index[Any]:
+def interval_labels(edges: Array) -> Labels:
     """Labels of the bins, shape (k,): "[0, 10)"; the last one is closed, "[20, 50]"."""
     texts = [repr(edge).removesuffix(".0") for edge in edges.tolist()]
     labels = [f"[{low}, {high})" for low, high in pairwise(texts)]
@@ -835,7 +835,7 @@ def interval_labels(edges: Array) -> pd.Index[Any]:
     return pd.Index(labels, dtype=object)
 
 
-def midpoints(labels: pd.Index[Any]) -> Array | None:
+def midpoints(labels: Labels) -> Array | None:
     """Midpoints of labels that are all intervals, such as "[0, 10)"; None for other labels."""
     if labels.inferred_type != "string":
         return None
@@ -848,7 +848,7 @@ def midpoints(labels: pd.Index[Any]) -> Array | None:
     return np.asarray(low / 2.0 + high / 2.0)
 
 
-def binned(name: str, values: object, edges: Array, labels: pd.Index[Any]) -> pd.Series[Any]:
+def binned(name: str, values: object, edges: Array, labels: Labels) -> pd.Series[Any]:
     """Numbers as the labels of their bins, a categorical column; missing values stay missing.
 
     A value may be a number within the edges, text that spells one, or the label of a bin.
@@ -872,7 +872,7 @@ def binned(name: str, values: object, edges: Array, labels: pd.Index[Any]) -> pd
     return pd.Series(pd.Categorical.from_codes(codes, categories=labels, ordered=True))
 
 
-def _bins_of(series: pd.Series[Any], edges: Array, labels: pd.Index[Any]) -> Codes:
+def _bins_of(series: pd.Series[Any], edges: Array, labels: Labels) -> Codes:
     """The bin of each value, shape (n,): -1 for missing ones, -2 for what is in no bin."""
     if pd.api.types.is_numeric_dtype(series.dtype) and not (
         pd.api.types.is_bool_dtype(series.dtype) or pd.api.types.is_complex_dtype(series.dtype)

@@ -61,6 +61,7 @@ from ldpstats.inference.regression import design_meat
 from ldpstats.inference.tables.ratio import Effect
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult, pvalue_text
+from ldpstats.labels import Labels
 from ldpstats.likelihood.parametric import PolynomialMatrix
 from ldpstats.likelihood.regression import alike as kinds_of
 from ldpstats.likelihood.rows import Likelihood
@@ -1041,7 +1042,7 @@ class CellResults(Stored, WaldResults):
         return len(self.maxima)
 
     @property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         return pd.Index(self.law.names)
 
     def _values(self, theta: Array) -> Array:

@@ -43,6 +43,7 @@ from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tables.ratio import Effect
 from ldpstats.inference.tails import CellLaw, continuity, path_cumulants, skewed_pvalue
 from ldpstats.inference.tests import TestResult, pvalue_text, standardised, wald, z_test
+from ldpstats.labels import Labels
 from ldpstats.likelihood.covariance import Covariance, Uncertain, finite_array
 from ldpstats.likelihood.joint import Alphabet, JointMoments
 from ldpstats.mechanisms import CustomMechanism, Panel
@@ -643,7 +644,7 @@ class ChangeResults(Results):
         return f"ChangeResults({self.method}, {waves}: k={self.k}, n={self.nobs})"
 
     @property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         return self.joint.labels[0]
 
     @property

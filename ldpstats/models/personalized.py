@@ -41,7 +41,7 @@ from ldpstats.inference.designs.tests import normal_level
 from ldpstats.inference.intervals import edge_normal, wald
 from ldpstats.inference.tails import skewed_pvalue
 from ldpstats.inference.tests import binomial_deficit, binomial_excess, z_test
-from ldpstats.labels import align
+from ldpstats.labels import Labels, align
 from ldpstats.likelihood.covariance import Covariance, Uncertain
 from ldpstats.mechanisms import PUM
 from ldpstats.models.frequency import results as contrasts
@@ -170,7 +170,7 @@ class PersonalizedModel:
         return f"PersonalizedModel({self.pum}; n={self.nobs})"
 
     @property
-    def categories(self) -> pd.Index[Any]:
+    def categories(self) -> Labels:
         """Labels of the categories of true answers, in order."""
         return self.pum.categories
 
@@ -470,7 +470,7 @@ class PersonalizedResults(Results):
         )
 
     @property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         return self.categories
 
     @property
@@ -656,7 +656,7 @@ class PersonalizedResults(Results):
         """
         return self._series(self._tails[0], "presence_pvalues")
 
-    def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
+    def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> Labels:
         """Categories whose frequency is above zero, with control of the errors made over all.
 
         Parameters
@@ -801,7 +801,7 @@ def _intermediate(document: Any) -> FrequencyResults | WeightedResults:
 
 
 def _results(
-    intermediate: FrequencyResults | WeightedResults, categories: pd.Index[Any], assumed: Background
+    intermediate: FrequencyResults | WeightedResults, categories: Labels, assumed: Background
 ) -> PersonalizedResults:
     """Results from those of the intermediate frequencies (MK19 eq. 21)."""
     both = []

@@ -37,7 +37,7 @@ from ldpstats.inference.designs.tests import critical, t_bounds
 from ldpstats.inference.intervals import edge_normal, edge_range
 from ldpstats.inference.tails import largest_critical, largest_pvalue
 from ldpstats.inference.tests import TestResult, pvalue_text
-from ldpstats.labels import positions
+from ldpstats.labels import Labels, positions
 from ldpstats.likelihood.covariance import Uncertain, block_diagonal
 from ldpstats.models.frequency.results import interval_kind
 from ldpstats.models.grouped import GroupedResults
@@ -166,12 +166,12 @@ class TrendResults(ByGroup, Results):
         return self.by_wave.labels
 
     @property
-    def categories(self) -> pd.Index[Any]:
+    def categories(self) -> Labels:
         """Labels of the k categories."""
         return self.by_wave.categories
 
     @property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         return stacked_index(self.labels, self.categories, self.by, self.name)
 
     @property

@@ -20,6 +20,7 @@ from ldpstats.arguments import (
 from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.intervals import wald
 from ldpstats.inference.tests import TestResult, pvalue_text, selected_intervals
+from ldpstats.labels import Labels
 from ldpstats.likelihood.covariance import Covariance, Uncertain, Unexplained
 from ldpstats.models.dictionary.search import (
     STAGES,
@@ -147,7 +148,7 @@ class DictionaryResults(Results):
         )
 
     @property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         return self.candidates.index[self._accepted]
 
     @cached_property
@@ -526,7 +527,7 @@ def accepted(candidates: pd.DataFrame, alpha: float) -> npt.NDArray[np.int64]:
     return passed[np.argsort(-candidates["estimate"].to_numpy()[passed], kind="stable")]
 
 
-def candidates_table(strings: pd.Index[Any], *columns: Any) -> pd.DataFrame:
+def candidates_table(strings: Labels, *columns: Any) -> pd.DataFrame:
     """The strings that were tested; the last of the columns counts, the others measure."""
     kinds = [np.float64] * 4 + [np.int64]
     values = [np.asarray(v, dtype=kind) for v, kind in zip(columns, kinds, strict=True)]
@@ -545,7 +546,7 @@ def tested_strings(
     """
     n, none = evidence.size, np.empty(0)
     fields: dict[str, Any] = {"goodness_of_fit": None, "test_se": np.nan, "caution": ""}
-    strings: pd.Index[Any] = pd.Index([], dtype=object)
+    strings: Labels = pd.Index([], dtype=object)
     estimates: tuple[Array, ...] = (none, none, none)
     fitted = Uncertain(none, Covariance.dense(np.empty((0, 0))))
     if fits is not None:

@@ -34,6 +34,7 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.parametric import maximum as best_of_starts
 from ldpstats.estimators.regression import Maximum, search, search_bounded
 from ldpstats.inference.chains import LogDensity, maximum
+from ldpstats.labels import Labels
 from ldpstats.likelihood.parametric import PolynomialMatrix
 from ldpstats.likelihood.predictors import (
     EvenLevel,
@@ -142,7 +143,7 @@ class FrequencyDensity(LogDensity):
 # -- a joint table: a `FrequencyDensity` of the cells, whose rows are Kronecker products -----------
 
 
-def cells_law(prior: Any, labels: Sequence[pd.Index[Any]]) -> LogitLaw:
+def cells_law(prior: Any, labels: Sequence[Labels]) -> LogitLaw:
     """The law of the cells of a table, row-major, whatever the order of a Series by cell."""
     if prior is None:
         return DirichletLaw(np.ones(prod(map(len, labels))))

@@ -17,7 +17,7 @@ from ldpstats.cells import CellReports, Plain
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.parametric import maximum
 from ldpstats.inference.chains import Chains, LogDensity, sample
-from ldpstats.labels import align
+from ldpstats.labels import Labels, align
 from ldpstats.likelihood.rows import Likelihood
 from ldpstats.models.posterior.densities import (
     FrequencyDensity,
@@ -82,7 +82,7 @@ def checked_prior(prior: object) -> SimplexPrior:
 
 def frequency_posterior(
     likelihood: Likelihood,
-    labels: pd.Index[Any],
+    labels: Labels,
     origin: Origin,
     rng: np.random.Generator,
     prior: Any,
@@ -163,7 +163,7 @@ def parameters_posterior(
     law: Plain,
     reports: CellReports,
     group: Array,
-    labels: pd.Index[Any],
+    labels: Labels,
     origin: Origin,
     rng: np.random.Generator,
     prior: ParametersPrior,
@@ -263,7 +263,7 @@ class GroupedPosterior(PosteriorResults):
         return tuple(zip(*(values.tolist() for values in labels), strict=True))
 
     @property
-    def categories(self) -> pd.Index[Any]:
+    def categories(self) -> Labels:
         """Labels of the categories."""
         return self.common.index
 
@@ -278,7 +278,7 @@ class GroupedPosterior(PosteriorResults):
     def table(self) -> pd.DataFrame:
         """Posterior means, groups in rows and categories in columns."""
         values = self.params.to_numpy().reshape(-1, len(self.categories))
-        rows: pd.Index[Any] = pd.MultiIndex.from_tuples(self.groups, names=self.by)
+        rows: Labels = pd.MultiIndex.from_tuples(self.groups, names=self.by)
         rows = rows.get_level_values(0) if len(self.by) == 1 else rows
         return pd.DataFrame(values, index=rows, columns=self.categories)
 
@@ -311,7 +311,7 @@ class GroupedPosterior(PosteriorResults):
 def pooled_posterior(
     likelihoods: Mapping[Label, Likelihood | None],
     tables: Mapping[Label, Sequence[tuple[Array, Array]]],
-    categories: pd.Index[Any],
+    categories: Labels,
     by: tuple[str, ...],
     origin: Origin,
     rng: np.random.Generator,
@@ -356,7 +356,7 @@ def pooled_posterior(
         engine=engine,
     )
 
-    def part(places: slice, index: pd.Index[Any], simplex: Any, **more: str) -> PosteriorResults:
+    def part(places: slice, index: Labels, simplex: Any, **more: str) -> PosteriorResults:
         return whole._of_draws(lambda draws: draws[:, places], index, simplex, **more)
 
     index = stacked_index(tuple(likelihoods), categories, by, origin.name)

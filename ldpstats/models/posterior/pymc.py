@@ -22,7 +22,7 @@ import pandas as pd
 from ldpstats.arguments import Array, did_you_mean, numbers, probability
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.chains import Chains, LogDensity, floored_eigen
-from ldpstats.labels import align
+from ldpstats.labels import Labels, align
 from ldpstats.likelihood.rows import DenseRows, Likelihood, Rows, UniformRows, dense_if_small
 from ldpstats.mechanisms.base import Mechanism, common_labels
 from ldpstats.models.posterior.densities import FrequencyDensity
@@ -218,7 +218,7 @@ def _variable(name: str, p: Any, group: Group, parameters: dict[str, Any]) -> An
     return package("pymc", _OBSERVE).Categorical(name, p=law, observed=codes)
 
 
-def _frequencies(p: Any, labels: pd.Index[Any]) -> Any:
+def _frequencies(p: Any, labels: Labels) -> Any:
     """p as a tensor of shape (k,) or (n, k)."""
     package("pytensor", _OBSERVE)
     from pytensor import tensor as pt
@@ -393,9 +393,9 @@ class Group:
         return self.data.mechanism
 
     @property
-    def labels(self) -> pd.Index[Any]:
+    def labels(self) -> Labels:
         """Categories or candidates that p belongs to."""
-        labels: pd.Index[Any] = self.mechanism.labels(self.candidates)
+        labels: Labels = self.mechanism.labels(self.candidates)
         return labels
 
     @property

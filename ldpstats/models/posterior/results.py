@@ -29,7 +29,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
 from ldpstats.estimators.likelihood import MLE
 from ldpstats.inference.chains import Chains, LogDensity, ess_bulk, ess_tail, maximum, rhat
 from ldpstats.inference.tests import TestResult, pvalue_text
-from ldpstats.labels import as_labels, two_positions
+from ldpstats.labels import Labels, as_labels, two_positions
 from ldpstats.likelihood.rows import Likelihood, StackedRows, UniformRows
 from ldpstats.models.layout import (
     DOUBTFUL,
@@ -291,7 +291,7 @@ class PosteriorResults(Labelled):
         cls,
         chains: Chains,
         density: LogDensity,
-        labels: pd.Index[Any],
+        labels: Labels,
         origin: Origin,
         *,
         simplex: npt.ArrayLike = 0,
@@ -400,7 +400,7 @@ class PosteriorResults(Labelled):
         return Table(sizes, index=self.index)
 
     def _of_draws(
-        self, function: Callable[[Array], Array], index: pd.Index[Any], simplex: Any, **origin: Any
+        self, function: Callable[[Array], Array], index: Labels, simplex: Any, **origin: Any
     ) -> PosteriorResults:
         """The posterior of what draws, (s, m), determine: (s, j) numbers by the function."""
         c, n, _ = self.samples.shape
@@ -697,7 +697,7 @@ class TablePosterior(JointTable, PosteriorResults):
         return tuple(map(str, self.index.names))
 
     @property
-    def labels(self) -> tuple[pd.Index[Any], ...]:
+    def labels(self) -> tuple[Labels, ...]:
         """Categories of each variable, in order."""
         return tuple(
             pd.Index(pd.unique(self.index.get_level_values(v)), name=name)
@@ -832,7 +832,7 @@ class TablePosterior(JointTable, PosteriorResults):
     # -- inside --------------------------------------------------------------------------------
 
     def _derived(
-        self, function: Callable[[Array], Any], index: pd.Index[Any], simplex: Any, subject: str
+        self, function: Callable[[Array], Any], index: Labels, simplex: Any, subject: str
     ) -> PosteriorResults:
         def of_tables(tables: Array) -> Array:
             s, m = len(tables), len(index)
@@ -860,7 +860,7 @@ class TablePosterior(JointTable, PosteriorResults):
         return self.names.index(plain)
 
 
-def table_law(prior: Any, labels: Sequence[pd.Index[Any]]) -> LogitLaw:
+def table_law(prior: Any, labels: Sequence[Labels]) -> LogitLaw:
     """The prior's law of the cells of a table, of which not too many can be drawn."""
     law = cells_law(prior, labels)
     if law.k > MOST_CELLS:
@@ -881,7 +881,7 @@ def _free(name: str) -> str:
 
 
 def _arviz_variables(
-    index: pd.Index[Any], simplex: Array
+    index: Labels, simplex: Array
 ) -> list[tuple[str, Array, dict[str, list[Any]]]]:
     """Variables of ArviZ: name, places of the parameters in order, labels by dimension."""
     # frequencies and coefficients are a variable each, with a dimension for each variable of a
