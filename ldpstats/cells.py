@@ -248,6 +248,12 @@ def _scales(columns: Columns) -> Array:
     return np.array([*columns.values()]).reshape(-1, 2).T
 
 
+def _sloped(heads: Sequence[str], columns: Columns) -> tuple[list[str], Array]:
+    """Names of the constants and slopes of odds, and what they are divided by."""
+    names = [f"{head}: {one}" for head in heads for one in ("const", *columns)]
+    return names, np.tile(np.r_[1.0, _scales(columns)[0]], len(heads))
+
+
 def _uncentred(odds: Array, means: Array) -> Array:
     """Constants and slopes, (..., m, 1 + q), of covariates less their means, as of themselves."""
     const = odds[..., :1] - (odds[..., 1:] @ means)[..., None]
@@ -816,8 +822,9 @@ class LatentClassLaw(Mixture):
     def __init__(self, questions: Questions, C: int, columns: Columns) -> None:
         self._sizes, self.n_classes, self._q = [len(v) for v in questions.values()], C, len(columns)
         shares = [f"class {c + 1}" for c in range(C)]
+        units, self._means = np.ones(C), _scales(columns)[1]
         if self._q:
-            shares = [f"{share}: {one}" for share in shares[1:] for one in ("const", *columns)]
+            shares, units = _sloped(shares[1:], columns)
         own = [
             f"{name} = {label} | class {c + 1}"
             for name, labels in questions.items()
@@ -825,9 +832,7 @@ class LatentClassLaw(Mixture):
             for label in (labels if len(labels) > 2 else labels[1:])
         ]
         self.names = (*shares, *own)
-        units, self._means = _scales(columns)
-        each = np.tile(np.r_[1.0, units], C - 1) if self._q else np.ones(C)
-        self.units = np.r_[each, np.ones(len(own))]
+        self.units = np.r_[units, np.ones(len(own))]
         self.size = (C - 1) * (1 + self._q) + C * sum(k - 1 for k in self._sizes)
         self.bounded = np.r_[np.full(len(shares), not self._q), np.full(len(own), True)]
 
@@ -998,12 +1003,11 @@ class ListLaw(Mixture):
         self._J, self._q = J, len(columns)
         counts = ["control items"] if columns else [f"{y} items" for y in range(J + 1)]
         known = [f"{what} | item = {z}" for z, what in product(("no", "yes"), counts)]
-        self.names = ("item = yes", *known)
+        names = ["item = yes", *known]
         if columns:
-            each = product(self.names, ("const", *columns))
-            self.names = tuple(f"{head}: {one}" for head, one in each)
-            units, self._means = _scales(columns)
-            self.units = np.tile(np.r_[1.0, units], 3)
+            self._means = _scales(columns)[1]
+            names, self.units = _sloped(names, columns)
+        self.names = tuple(names)
         self.size = len(self.names) if columns else 1 + 2 * J
         self.bounded = np.full(len(self.names), not columns)
         self._choose = np.array([comb(J, y) for y in range(J + 1)], dtype=float)
@@ -1056,15 +1060,13 @@ class WithDevices(Law):
         self._at = [[places.index(one) for one in own] for own in parameters.values()]
         sizes = [1 + len(at) for at in self._at]
         self._ends, self.size = np.cumsum(sizes)[:-1], law.size + sum(sizes)
-        units, means = _scales(columns)
-        self._means = [means[at] for at in self._at]
-        names: list[str] = []
+        self._means = [_scales(columns)[1][at] for at in self._at]
+        self.names, self.units = law.names, np.broadcast_to(law.units, len(law.names))
         for name, own in parameters.items():
-            names += [f"{name}: {one}" for one in ("const", *own)] if own else [name]
-        self.names = (*law.names, *names)
+            names, units = _sloped([name], {one: columns[one] for one in own})
+            self.names += tuple(names if own else [name])
+            self.units = np.append(self.units, units)
         self.bounded = np.r_[law.bounded, np.repeat([not at for at in self._at], sizes)]
-        every = np.broadcast_to(law.units, len(law.names))
-        self.units = np.concatenate([every, *(np.r_[1.0, units[at]] for at in self._at)])
 
     def _odds(self, theta: Array) -> list[Array]:
         """Of each parameter the constant and the slopes, (..., 1 + q_a)."""

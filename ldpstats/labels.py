@@ -322,9 +322,7 @@ def as_series(name: str, values: object) -> pd.Series[Any]:
         values = [values]
     if isinstance(values, list) and len(values) == 1 and isinstance(values[0], str):
         return pd.Series(values, dtype=object)  # a device's one answer, however long: not copied
-    if isinstance(values, pd.DataFrame | dict | set):
-        raise InvalidArgument(name, values, remedy)
-    if isinstance(values, pd.MultiIndex):
+    if isinstance(values, pd.DataFrame | dict | set | pd.MultiIndex):
         raise InvalidArgument(name, values, remedy)
     arrow: Any = sys.modules.get("pyarrow")
     if arrow is not None and isinstance(values, arrow.ChunkedArray):

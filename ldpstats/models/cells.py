@@ -842,9 +842,9 @@ class CellModel(Model):
 
         reports, sizes = self.reports, np.array([len(W) - 1 for W in self.reports.W])
         asked = np.unique(reports.index < sizes, axis=0)
-        kinds = [np.where(own, sizes, 1) for own in asked]
+        kinds = np.where(asked, sizes, 1)
         several = any(len(own) > 1 for own in self.mechanisms)
-        if several or sum(float(np.prod(own.astype(float))) for own in kinds) > _EVERY:
+        if several or kinds.prod(axis=1, dtype=float).sum() > _EVERY:
             return reports
         index = []
         for own, some in zip(asked, kinds, strict=True):
