@@ -26,7 +26,7 @@ from ldpstats.arguments import (
     real_number,
 )
 from ldpstats.errors import InvalidArgument
-from ldpstats.labels import Labels, align, as_labels
+from ldpstats.labels import align, as_labels
 
 __all__ = ["Beta", "Dirichlet", "LogisticNormal", "Margins", "Normal", "Pooling", "SimplexPrior"]
 
@@ -74,7 +74,7 @@ class SimplexPrior(ABC):
     """
 
     @abstractmethod
-    def law(self, labels: Labels) -> LogitLaw:
+    def law(self, labels: pd.Index[Any]) -> LogitLaw:
         """The law over these categories in their order; a Series is matched by label."""
 
 
@@ -208,7 +208,7 @@ class Dirichlet(SimplexPrior):
     def __repr__(self) -> str:
         return f"Dirichlet({_shown(self.concentration)})"
 
-    def law(self, labels: Labels) -> DirichletLaw:
+    def law(self, labels: pd.Index[Any]) -> DirichletLaw:
         remedy = f"must be a number for each of {len(labels)} categories"
         return DirichletLaw(_for_labels("concentration", self.concentration, labels, remedy))
 
@@ -338,7 +338,7 @@ class LogisticNormal(SimplexPrior):
             name, spread = "covariance", np.asarray(self.covariance)
         return f"LogisticNormal(mean={_shown(self.mean)}, {name}={_shown(spread)})"
 
-    def law(self, labels: Labels) -> LogisticNormalLaw:
+    def law(self, labels: pd.Index[Any]) -> LogisticNormalLaw:
         k = len(labels)
         remedy = f"must be {k} numbers, one a category"
         mean = _for_labels("mean", self.mean, labels, remedy)
@@ -374,7 +374,7 @@ def _given(name: str, value: Any, remedy: str, least: float, most: float = 100.0
     return float(array) if array.ndim == 0 else array
 
 
-def _for_labels(name: str, value: Any, labels: Labels, remedy: str) -> Array:
+def _for_labels(name: str, value: Any, labels: pd.Index[Any], remedy: str) -> Array:
     """One number for all, or one for each label, as an array of shape (k,)."""
     k = len(labels)
     if isinstance(value, float):
@@ -499,7 +499,7 @@ class Margins:
                 remedy = "must be a Dirichlet law, its concentrations, or None for a flat one"
                 raise InvalidArgument(name, margin, remedy) from None
 
-    def law(self, labels: Sequence[Labels]) -> MarginsLaw:
+    def law(self, labels: Sequence[pd.Index[Any]]) -> MarginsLaw:
         """The law of a table over these categories, one index a variable.
 
         Raises
@@ -704,7 +704,7 @@ class Pooling:
         df = "" if self.df is None else f"df={self.df!r}, "
         return f"Pooling(sd={self.sd!r}, {df}common={self.common!r})"
 
-    def law(self, labels: Labels) -> LogitLaw:
+    def law(self, labels: pd.Index[Any]) -> LogitLaw:
         """The law of the common distribution over these categories."""
         assert self.common is not None
         return self.common.law(labels)
@@ -738,7 +738,7 @@ class Pooling:
         groups : array, shape (draws, n_groups, k)
         """
         n_groups = positive_integer("n_groups", n_groups)
-        labels: Labels = as_labels("categories", categories)
+        labels: pd.Index[Any] = as_labels("categories", categories)
         draws = check_draw(rng, draws, n_groups * len(labels))
         sd = self.sd * np.abs(rng.standard_normal(draws))
         if self.df is not None:

@@ -320,9 +320,13 @@ class RAPPOR(TwoResponses, HashedBits):
             if self.n_hashes > 16 or self.n_bits > 256:
                 raise InvalidArgument("hashing", "google", "has at most n_hashes=16 and n_bits=256")
 
-    @cached_property
+    @property
     def epsilon(self) -> float:  # type: ignore[override]
         """Privacy of one report, in nats."""
+        return self._epsilon
+
+    @cached_property
+    def _epsilon(self) -> float:
         return self._largest(*bit_ratios(self.p1, self.p0))
 
     @property

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +35,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, boolean, distribution, level, one_of
-from ldpstats.documents import read, written
+from ldpstats.documents import read
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.estimators.base import Estimator
 from ldpstats.inference.designs.tests import normal_level
@@ -491,12 +492,22 @@ class PersonalizedResults(Results):
         """Intermediate frequencies that vary freely."""
         return self.intermediate.df_model
 
+    tags = property(attrgetter("assumed.tags"), doc="The tags that reports may name, in order.")
+    given = property(
+        attrgetter("assumed.given"),
+        doc="Distribution behind each tag, (kappa, k); a row of nan where there is none.",
+    )
+    others = property(
+        attrgetter("assumed.others"), doc="Categories, (k,), that are not sensitive for all."
+    )
+    exact = property(attrgetter("assumed.exact"), doc="Whether the background is the truth.")
+
     @property
     def case(self) -> pd.Series[Any]:
         """What is known of the distribution behind each tag: "none", "given" or "exact"."""
-        known = "exact" if self.assumed.exact else "given"
+        known = "exact" if self.exact else "given"
         cases = np.where(self.assumed.is_lacking, "none", known).astype(object)
-        return pd.Series(cases, index=self.assumed.tags, name="case")
+        return pd.Series(cases, index=self.tags, name="case")
 
     @cached_property
     def _mixtures(self) -> tuple[Mixture, Mixture]:
@@ -508,7 +519,7 @@ class PersonalizedResults(Results):
     def background(self) -> pd.DataFrame:
         """Distribution of the category behind each tag that `params` rest on."""
         pi = self._mixtures[0].background
-        return Table(pi, index=self.assumed.tags, columns=self.categories)
+        return Table(pi, index=self.tags, columns=self.categories)
 
     def loss_bound(self) -> pd.Series[float]:
         """What the l1 loss of `params` is expected to be at most (MK19 Theorem 1), in two parts.
@@ -539,7 +550,7 @@ class PersonalizedResults(Results):
         noise = float(np.sqrt(2.0 / np.pi) * self.intermediate.linear_bse.sum())
         bots = np.abs(self.intermediate.fitted.estimate[self.k :])
         most = 1.0 + np.abs(self.background.to_numpy()).sum(axis=1)
-        worst = 0.0 if self.assumed.exact else float(bots @ most)
+        worst = 0.0 if self.exact else float(bots @ most)
         parts = {"noise": noise, "background": worst, "bound": noise + worst}
         return pd.Series(parts, name="l1 loss")
 
@@ -656,7 +667,7 @@ class PersonalizedResults(Results):
         """
         return self._series(self._tails[0], "presence_pvalues")
 
-    def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> Labels:
+    def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
         """Categories whose frequency is above zero, with control of the errors made over all.
 
         Parameters
@@ -782,8 +793,7 @@ class PersonalizedResults(Results):
 
     def _stored(self) -> dict[str, Any]:
         given = zip(self.assumed.given.tolist(), self.assumed.is_lacking, strict=True)
-        rows = {"given": [None if lacking else row for row, lacking in given]}
-        return super()._stored() | written(self.assumed) | rows
+        return super()._stored() | {"given": [None if lacking else row for row, lacking in given]}
 
     @classmethod
     def _restored(cls, values: dict[str, Any]) -> PersonalizedResults:

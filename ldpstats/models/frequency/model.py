@@ -467,11 +467,12 @@ class FrequencyModel(Model):
             return listed, problem, linear, replace(selection, p=p), fitted, kind
         if isinstance(estimator, MomentsEstimator):
             solution, kind = estimator.solve(problem), "linear"
-            if np.array_equal(solution.p, linear.estimate) and linear.has_errors:
-                fitted = linear
-            elif linear.covariance is not None:
+            same = np.array_equal(solution.p, linear.estimate) and linear.has_errors
+            if linear.covariance is not None and not (same and estimator.name == "inversion"):
                 V = estimator.covariance(problem, solution, linear.covariance)
                 fitted = Uncertain(solution.p, V)
+            elif same:
+                fitted = linear
             else:
                 fitted, kind = Uncertain(solution.p, None), "none (too large)"
             return listed, problem, linear, solution, fitted, kind

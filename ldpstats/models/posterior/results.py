@@ -291,7 +291,7 @@ class PosteriorResults(Labelled):
         cls,
         chains: Chains,
         density: LogDensity,
-        labels: Labels,
+        labels: pd.Index[Any],
         origin: Origin,
         *,
         simplex: npt.ArrayLike = 0,
