@@ -797,6 +797,10 @@ class CellModel(Model):
                 theta, value = theta + step, new
         return value, theta, bool(np.abs(slope).max(initial=0.0) / self.nobs < 1e-6)
 
+    def _tilted(self, start: Array, tilt: Callable[[Array], tuple[float, Array]]) -> Array:
+        """The maximum of the log-likelihood plus a function, which has a slope, above a point."""
+        return self._with(_tilt=tilt)._climb(start)[1]
+
     def _fit_simplex(self, cov_type: str) -> CellResults:
         """Of any distribution: concave, with a certificate; then coordinates of what is above 0."""
         from ldpstats.estimators import MLE
@@ -1162,12 +1166,7 @@ class CellResults(Stored, WaldResults):
     @cached_property
     def _surface(self) -> Surface:
         model, inside = self.model._with(law=self.law), self.law.inside(self.theta, 7.0)
-
-        def tilted(start: Array, tilt: Callable[[Array], tuple[float, Array]]) -> Array:
-            """The maximum of the log-likelihood plus a function with a slope, above a point."""
-            return model._with(_tilt=tilt)._climb(start)[1]
-
-        how = model.evaluate, tilted, inside
+        how = model.evaluate, model._tilted, inside
         return Surface(self.theta, self.llf, self.inverse, self.nobs, *how)
 
     # -- tables and effects --------------------------------------------------------------------
