@@ -1083,6 +1083,19 @@ class CellResults(Stored, WaldResults):
 
     # -- intervals -----------------------------------------------------------------------------
 
+    def _bounds(self, alpha: float, method: str = "default") -> Array:
+        method = self.default_intervals if method == "default" else method
+        key = float(alpha), method
+        if key not in self._kept:
+            if method == "profile":
+                bounds = self._profiles(self._values, self.law.bounded, alpha, True)
+            else:
+                bounds = self._wald(*self._estimated, self.law.bounded, alpha)
+            deviations = self.index.str.startswith("sd ")
+            bounds[deviations] = np.maximum(bounds[deviations], 0.0)
+            self._kept[key] = bounds
+        return self._kept[key].copy()
+
     @cached_property
     def _kept(self) -> dict[tuple[float, str], Array]:
         return {}
@@ -1103,16 +1116,7 @@ class CellResults(Stored, WaldResults):
             parameters, else "wald".
         """
         alpha, method = level(alpha), one_of("method", method, ("default", "profile", "wald"))
-        method = self.default_intervals if method == "default" else method
-        if (alpha, method) not in self._kept:
-            if method == "profile":
-                bounds = self._profiles(self._values, self.law.bounded, alpha, True)
-            else:
-                bounds = self._wald(*self._estimated, self.law.bounded, alpha)
-            deviations = self.index.str.startswith("sd ")
-            bounds[deviations] = np.maximum(bounds[deviations], 0.0)
-            self._kept[alpha, method] = bounds
-        bounds = self._kept[alpha, method].copy()
+        bounds = self._bounds(alpha, method)
         return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
 
     @property
