@@ -8,12 +8,13 @@ from __future__ import annotations
 import html
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import wraps
 from inspect import signature
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,7 @@ __all__ = [
     "did_you_mean",
     "display_width",
     "distribution",
+    "floats",
     "html_lines",
     "html_table",
     "html_text",
@@ -46,6 +48,7 @@ __all__ = [
     "positive_number",
     "probability",
     "real_number",
+    "record",
     "replicates",
     "reports_in_all",
     "whole_below",
@@ -54,6 +57,14 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 Class = TypeVar("Class", bound=type)
+Kind = TypeVar("Kind")
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+def record(kind: type[Kind]) -> type[Kind]:
+    """A frozen dataclass; two are equal only if they are one, as their arrays have many answers."""
+    return dataclass(frozen=True, eq=False)(kind)
+
 
 EPSILON_RANGE = (1e-6, 50.0)
 _LEAST_LEVEL = 1e-300
@@ -193,6 +204,11 @@ def as_array(name: str, value: object, remedy: str) -> Array:
         return np.asarray(value)
     except Exception:  # rows of several lengths; and somebody else's object may raise anything
         raise InvalidArgument(name, value, remedy) from None
+
+
+def floats(value: Any) -> npt.NDArray[np.float64]:
+    """An array of float64, as numpy reads it."""
+    return np.asarray(value, dtype=np.float64)
 
 
 def check_slice(name: str, value: slice, n: int) -> None:
