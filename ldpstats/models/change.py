@@ -41,8 +41,14 @@ from ldpstats.inference import intervals
 from ldpstats.inference.goodness import group_sums, rare_groups
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tables.ratio import Effect
-from ldpstats.inference.tails import CellLaw, continuity, path_cumulants, skewed_pvalue
-from ldpstats.inference.tests import TestResult, pvalue_text, standardised, wald, z_test
+from ldpstats.inference.tails import (
+    CellLaw,
+    continuity,
+    path_cumulants,
+    skewed_pvalue,
+    standardised,
+)
+from ldpstats.inference.tests import TestResult, pvalue_text, wald, z_test
 from ldpstats.likelihood.covariance import Covariance, Uncertain, finite_array
 from ldpstats.likelihood.joint import Alphabet, JointMoments
 from ldpstats.mechanisms import CustomMechanism, Panel

@@ -29,7 +29,7 @@ from ldpstats.errors import (
 )
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.intervals import edge_normal, wald
-from ldpstats.inference.tails import chi2_pvalue, two_sided
+from ldpstats.inference.tails import chi2_pvalue, standardised, two_sided
 from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.models.layout import (
@@ -436,7 +436,7 @@ class Results(Labelled, Fit):
         law = self._null_law(given, gap) if one is None else None
         if one is not None:
             (se,), (skewness,) = one.at(np.clip(given @ estimate - gap, one.least, one.most))
-            statistic, df = float(tests_.standardised(gap, se)[0]) ** 2, 1
+            statistic, df = float(standardised(gap, se)[0]) ** 2, 1
             pvalue, how = float(two_sided(gap, se, skewness)[0]), scored
         elif law is None:
             statistic, df = float(np.sum(gap**2)), gap.size

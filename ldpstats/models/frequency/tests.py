@@ -43,7 +43,7 @@ from ldpstats.estimators.solvers import gap_target
 from ldpstats.inference import goodness
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.goodness import form_cumulants, group_sums, is_feasible, rare_groups
-from ldpstats.inference.tails import normal_pvalue
+from ldpstats.inference.tails import normal_pvalue, standardised
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import ExactForm, block_diagonal, project_simplex
 from ldpstats.likelihood.joint import joined
@@ -178,7 +178,7 @@ def _negative_fit(problem: Moments) -> TestResult:
         variance = variance + (problem.reach()[0] / problem.nobs) ** 2
     except (NotAvailable, InvalidArgument):  # what one report does is not known
         pass
-    form, z = problem.exact_form(), tests_.standardised(estimate, np.sqrt(variance))
+    form, z = problem.exact_form(), standardised(estimate, np.sqrt(variance))
     if form is not None and form.known.all():
         return _most_negative(z, np.ones_like(z), form)
     return _most_negative(z, normal_pvalue(z, "smaller"), form)
