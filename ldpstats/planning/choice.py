@@ -25,6 +25,7 @@ from ldpstats.arguments import (
     one_of,
     positive_epsilon,
     positive_integer,
+    record,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.hints import guided
@@ -56,7 +57,7 @@ _FEW = 1.1  # times the respondents that are worth naming for much shorter repor
 _TIED = 1e-6  # relative difference of losses that is rounding, at small epsilons
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class MechanismChoice(Printed):
     """The best mechanism for a goal, the next one that is less good, and all that were compared.
 
@@ -185,10 +186,6 @@ def recommend(
         or `CoefficientTest` asks for the fewest respondents whose test has power 0.8 at level 0.05.
     p : array-like, shape (k,), or Series or mapping by label, optional
         Expected distribution. Default: uniform. Not with a test, which has its own.
-
-    Returns
-    -------
-    MechanismChoice
 
     Raises
     ------
@@ -493,10 +490,6 @@ def best_theta(
     loss : {"l2", "l1"}
         Expected squared l2 loss, or (asymptotic) expected l1 loss, of the inversion estimator.
 
-    Returns
-    -------
-    BestTheta
-
     Raises
     ------
     InvalidArgument
@@ -613,10 +606,6 @@ def plot_frontier(
     title : str, optional
         "" for none.
 
-    Returns
-    -------
-    Axes
-
     Raises
     ------
     InvalidArgument
@@ -715,8 +704,8 @@ def _name_axes(ax: Axes, drawn: list[Any], se: Any, category: Any) -> None:
             many = axis is ax.yaxis and np.ptp(np.log10(values)) > _DECADES
             axis.set_major_locator(LogLocator(subs=(1.0,) if many else _DIGITS))
             axis.set_minor_formatter(NullFormatter())
-        percent = axis is ax.yaxis and se is None
-        axis.set_major_formatter(FuncFormatter(_share if percent else _plain_number))
+        shown = percent_text if axis is ax.yaxis and se is None else _plain_number
+        axis.set_major_formatter(FuncFormatter(lambda value, _, shown=shown: shown(value)))
     ax.grid(color="0.93", lw=0.8)
     ax.set_axisbelow(True)
     ax.set_xlabel("epsilon of a report, in nats")
@@ -729,9 +718,5 @@ def _name_axes(ax: Axes, drawn: list[Any], se: Any, category: Any) -> None:
     ax.set_ylabel(plain(error))
 
 
-def _share(value: float, _: Any) -> str:
-    return percent_text(value)
-
-
-def _plain_number(value: float, _: Any) -> str:
+def _plain_number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1.0 else f"{value:g}"

@@ -25,8 +25,10 @@ from ldpstats.arguments import (
     positive_integer,
     probability,
     real_number,
+    record,
 )
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable
+from ldpstats.estimators.solvers import root
 from ldpstats.hints import guided
 from ldpstats.inference.tails import normal_critical
 from ldpstats.labels import align
@@ -82,10 +84,6 @@ def power(
     design_effect : float
         Factor by which the sampling design multiplies variances: n respondents count as
         n / design_effect.
-
-    Returns
-    -------
-    float
 
     Raises
     ------
@@ -155,12 +153,8 @@ def needed(test: PlannedTest, asked: float, design_effect: float) -> int:
     Tests of counts have a power that goes up and down as n grows. Of all numbers this is the
     first, up to about a million; beyond, of those near it.
     """
-
-    def enough(n: int) -> bool:
-        return power_at(test, n, design_effect) >= asked
-
     # A number that is enough while one fewer is not
-    last = smallest(enough, 0, 1, _MOST, _NEVER)
+    last = smallest(lambda n: power_at(test, n, design_effect) >= asked, 0, 1, _MOST, _NEVER)
     back = int(min(_WINDOW, last - 1, math.ceil(design_effect * test.zigzag(last / design_effect))))
     for start in range(last - back, last, _BLOCK):
         block = np.arange(start, min(start + _BLOCK, last))
@@ -176,7 +170,7 @@ def needed(test: PlannedTest, asked: float, design_effect: float) -> int:
 _FARTHEST = 2.0**12  # multiple of a departure that has no bounds
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Detectable(Printed):
     """The smallest effect that is found with a given power.
 
@@ -286,7 +280,7 @@ def minimum_detectable(
     why = ", which gives no direction"
     _, asked, effect = asked_power(ray, goal, power, alpha, design_effect, why)
 
-    def excess(multiple: float) -> float:
+    def excess(multiple: Any) -> float:
         if multiple == 0.0:
             return alpha - asked
         return power_at(ray.test(multiple, alpha), number, effect) - asked
@@ -309,9 +303,7 @@ def minimum_detectable(
         except LDPError:
             remedy += "; nor with any other n"
         raise InvalidArgument("n", number, remedy)
-    from scipy.optimize import brentq
-
-    multiple = float(brentq(excess, 0.0, end, xtol=1e-12 * end, rtol=1e-12))
+    multiple = float(root(lambda at: -excess(at), 0.0, end, xtol=1e-12 * end))
     value, truth = ray.effect(multiple), ray.truth(multiple)
     return Detectable(value, ray.unit, multiple, truth, asked, number, alpha, effect)
 
