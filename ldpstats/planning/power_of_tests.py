@@ -8,6 +8,7 @@ plans choose among.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
@@ -451,10 +452,7 @@ def smallest(
         if high >= most:
             raise NotAvailable(never)
         low, high = high, int(min(2 * high, most))
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return low + 1 + bisect_left(range(low + 1, high), True, key=enough)
 
 
 # -- What a recommended mechanism is to estimate best ---------------------------------------------
