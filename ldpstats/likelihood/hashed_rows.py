@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,7 @@ class LabelRows(TwoValued):
     y: Array
     a: float
     b: float
+    by_report = ("cohort", "y")
 
     @property
     def present(self) -> float:  # type: ignore[override]
@@ -88,9 +89,6 @@ class LabelRows(TwoValued):
         labels = self.cells[self.cohort[start:stop], :, 0]
         return np.where(labels == self.y[start:stop, None], self.present, self.b)
 
-    def select(self, keep: Array) -> LabelRows:
-        return replace(self, cohort=self.cohort[keep], y=self.y[keep])
-
     def start(self, n: Array) -> Array:
         m = self.design.n_cells
         counts = self.tally(n).reshape(-1, m)
@@ -119,6 +117,7 @@ class BloomRows(Rows):
     n_bits: int
     p1: float
     p0: float
+    by_report = ("packed", "cohort")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -261,9 +260,6 @@ class BloomRows(Rows):
                 block *= ratio[own[:, columns]]
             out[rows] = block
         return out
-
-    def select(self, keep: Array) -> Self:
-        return replace(self, packed=self.packed[keep], cohort=self.cohort[keep])
 
     def start(self, n: Array) -> Array:
         if self.p1 == self.p0:

@@ -32,7 +32,7 @@ from itertools import combinations
 from itertools import product as assignments
 from math import prod
 from operator import attrgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -626,9 +626,9 @@ class JointRows(Rows):
     def take(self, start: int, stop: int) -> Array:
         return reduce(khatri_rao, (factor.rows(slice(start, stop)) for factor in self.factors))
 
-    def select(self, keep: Array | slice) -> JointRows:
+    def select(self, keep: Array | slice) -> Self:
         """The rows in `keep`, a boolean array of shape (u,) or a slice, which copies nothing."""
-        return JointRows([factor.select(keep) for factor in self.factors])
+        return type(self)([factor.select(keep) for factor in self.factors])
 
     def margins(self, n: Array) -> list[tuple[Array, Array]]:
         return [

@@ -170,6 +170,7 @@ class Rows(ABC):
     is_joint: ClassVar[bool] = False
     is_table: ClassVar[bool] = False
     may_be_dense: ClassVar[bool] = False
+    by_report: ClassVar[tuple[str, ...]] = ()  # fields that have an entry for each report
 
     @property
     @abstractmethod
@@ -207,9 +208,16 @@ class Rows(ABC):
     def take(self, start: int, stop: int) -> Array:
         """Rows `start` to `stop` as a dense (stop - start, k) float64 array."""
 
-    @abstractmethod
-    def select(self, keep: Array) -> Rows:
+    def select(self, keep: Array) -> Self:
         """The rows where the boolean `keep`, shape (u,), is true, in the same form."""
+        whole: Any = self  # a dataclass
+        own = {name: getattr(self, name) for name in self.by_report}
+        kept = {
+            name: value.select(keep) if isinstance(value, Rows) else value[keep]
+            for name, value in own.items()
+            if value is not None
+        }
+        return replace(whole, **kept)  # type: ignore[no-any-return]
 
     # -- what a solver asks
 
@@ -306,6 +314,7 @@ class DenseRows(Rows):
 
     W: Array
     scale: Array | None = None
+    by_report = ("W", "scale")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -326,9 +335,6 @@ class DenseRows(Rows):
     def take(self, start: int, stop: int) -> Array:
         return self.W[start:stop]
 
-    def select(self, keep: Array) -> DenseRows:
-        return DenseRows(self.W[keep], None if self.scale is None else self.scale[keep])
-
 
 @record
 class UniformRows(Rows):
@@ -342,6 +348,7 @@ class UniformRows(Rows):
     a: float
     b: float | Array
     k: int
+    by_report = ("codes",)
 
     @cached_property
     def background(self) -> Any:
@@ -375,9 +382,6 @@ class UniformRows(Rows):
         block.T[:] = np.broadcast_to(self.background, self.codes.shape)[start:stop]
         block[np.arange(codes.size), codes] += self.a
         return block
-
-    def select(self, keep: Array) -> UniformRows:
-        return replace(self, codes=self.codes[keep])
 
     def closed_form(self, n: Array) -> Array | None:
         """By water-filling (KBR16 Proposition 6), unless reports contradict their label."""
@@ -485,6 +489,7 @@ class UnaryRows(TwoValued):
     p1: float | Array
     p0: float | Array
     k: int
+    by_report = ("packed",)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -511,9 +516,6 @@ class UnaryRows(TwoValued):
     def _bits(self, start: int = 0, stop: int | None = None) -> Array:
         some = self.packed[start:stop]
         return np.unpackbits(some, axis=1, count=self.k, bitorder="little")
-
-    def select(self, keep: Array) -> Self:
-        return replace(self, packed=self.packed[keep])
 
     def prepared(self) -> Rows:
         return dense_if_small(replace(self, packed=np.ascontiguousarray(self.packed)))
@@ -608,6 +610,7 @@ class BlockRows(TwoValued):
     absent: float
     high: float
     present = 1.0
+    by_report = ("codes",)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -625,9 +628,6 @@ class BlockRows(TwoValued):
 
     def take(self, start: int, stop: int) -> Array:
         return np.where(self.design.holds(self.codes[start:stop]), 1.0, self.absent)
-
-    def select(self, keep: Array) -> BlockRows:
-        return replace(self, codes=self.codes[keep])
 
     def groups(self, v: Array) -> list[tuple[Rows, Array]]:
         """The reports of each part of the design, which tell of other categories each."""
@@ -729,7 +729,7 @@ class SensitiveRows(Rows):
         out[np.ix_(S, S)] = self.bits.gram(noise)
         return out
 
-    def select(self, keep: Array) -> SensitiveRows:
+    def select(self, keep: Array) -> Self:
         return replace(
             self,
             bits=self.bits.select(keep[self.protected]),
@@ -924,8 +924,8 @@ class StackedRows(Rows):
                 blocks.append(part.take(max(start - first, 0), min(stop, last) - first))
         return np.concatenate(blocks)
 
-    def select(self, keep: Array) -> StackedRows:
-        return StackedRows(tuple(part.select(w) for part, w in self.groups(keep)))
+    def select(self, keep: Array) -> Self:
+        return type(self)(tuple(part.select(w) for part, w in self.groups(keep)))
 
     def gram(self, v: Array) -> Array:
         return np.asarray(sum(part.gram(w) for part, w in self.groups(v)))
@@ -958,6 +958,7 @@ class FixedEntry(Rows):
     base: Rows
     index: int
     value: float
+    by_report = ("base",)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -988,9 +989,6 @@ class FixedEntry(Rows):
     def take(self, start: int, stop: int) -> Array:
         block = np.delete(self.base.take(start, stop), self.index, axis=1)
         return (1.0 - self.value) * block + self.value * self._column[start:stop, None]
-
-    def select(self, keep: Array) -> FixedEntry:
-        return replace(self, base=self.base.select(keep))
 
     def prepared(self) -> Rows:
         return replace(self, base=self.base.prepared())
@@ -1024,6 +1022,7 @@ class WithOther(Rows):
 
     base: Rows
     other: Array
+    by_report = ("base", "other")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -1052,6 +1051,3 @@ class WithOther(Rows):
 
     def take(self, start: int, stop: int) -> Array:
         return np.column_stack([self.base.take(start, stop), self.other[start:stop]])
-
-    def select(self, keep: Array) -> WithOther:
-        return WithOther(self.base.select(keep), self.other[keep])
