@@ -128,6 +128,7 @@ def restricted(
 
 _CLOSE = 5e-4  # of the signed root of a drop, that a limit may be off
 _WIDEST = 1e4  # standard errors after which a limit is infinite
+_MOST_ROUNDS = 60
 _DECREMENT = 1e-6  # of restricted maxima
 _CLOSER = 1e-9  # of those that a test rests on
 _INSIDE = 1e-3  # distance from a bound at which climbs begin
@@ -140,7 +141,6 @@ class Probed:
     value: float
     fall: float  # the root of twice the fall from the top: the absolute value of the signed root
     theta: Array  # (p,), the restricted maximum
-    slope: float = np.nan  # of the fall by the value
 
 
 @record
@@ -188,7 +188,7 @@ class Profile:
 
     def at(self, value: float, starts: Sequence[Array], tolerance: float = _CLOSER) -> Probed:
         """The profile at a value: the highest maximum met from several starts."""
-        best, fall, rise = self.top.theta, np.inf, np.nan
+        best, fall = self.top.theta, np.inf
         if self.bounded.any():
             starts = [*starts, self.line(value)]
         for start in (*starts, None):
@@ -202,9 +202,8 @@ class Profile:
             how = self.free, 100, tolerance, None, self.units, self.bounded
             end = maximise(self.objective, first, *how)
             if (lost := 2.0 * (self.top.value - end.value)) < fall:
-                best, fall, rise = end.theta, lost, -float(end.score[self.index])
-        root = float(np.sqrt(max(0.0, fall)))
-        return Probed(value, root, best, rise / root if root > 0.0 else np.nan)
+                best, fall = end.theta, lost
+        return Probed(value, float(np.sqrt(max(0.0, fall))), best)
 
     def interval(self, drop: float, step: float, tested: Probed) -> tuple[float, float]:
         """Values at which the profile lies at most `drop` below its top.
@@ -216,35 +215,63 @@ class Profile:
         return self._limit(root, -step, ends[0], tested), self._limit(root, step, ends[1], tested)
 
     def _limit(self, root: float, step: float, end: float, tested: Probed) -> float:
-        """One limit, by Newton's method on the root of the drop, which is nearly linear."""
-        top, center, sign = self.top, float(self.top.theta[self.index]), np.sign(step)
+        """One limit, by regula falsi on the signed root of the drop, which is nearly linear."""
+        top, center = self.top, float(self.top.theta[self.index])
         if center == end:
             return end
-        far = sign * min(sign * end, sign * center + _WIDEST * abs(step))
-        inside, outside, first, near = center, far, center + step, Probed(center, 0.0, top.theta)
+        inner = outer = Probed(center, 0.0, top.theta)
+        wall: Probed | None = None  # where the limit is exceeded for certain
         if (tested.value - center) * step > 0.0:  # else on the other side
             if tested.fall > root:
-                outside = tested.value
+                wall = tested
             else:
-                inside, near = tested.value, tested
-                first = center + (inside - center) * min(root / max(tested.fall, 0.1 * root), 2.0)
-
-        def steep(value: float) -> tuple[float, float]:
-            nonlocal near
-            ahead, gone, reach = self.line(value), near.value - center, value - center
+                inner = tested
+        for _ in range(_MOST_ROUNDS):  # outwards, until the drop is reached
+            reach = inner.value - center
+            # of a fall that is nearly enough, a little more than its line needs
+            grow = 2.0 if inner.fall < 0.5 * root else min(1.05 * root / inner.fall, 2.0)
+            reach = reach * grow if abs(reach * grow) > abs(step) else step
+            if abs(reach) > _WIDEST * abs(step):
+                return end
+            if wall is not None and abs(reach) >= abs(wall.value - center):
+                outer = wall
+                break
+            value = center + reach
+            value = max(value, end) if step < 0.0 else min(value, end)
+            ahead, gone = self.line(value), inner.value - center
             if abs(gone) > 0.1 * abs(step):
                 # the others are carried on along the line from the top
-                ahead = top.theta + (near.theta - top.theta) * (reach / gone)
-            near = self.at(value, [ahead], _DECREMENT)
-            # from inside at most as far again
-            rise = np.fmax(sign * near.slope, (root - near.fall) / abs(reach))
-            return root - near.fall, -sign * float(rise)
-
-        first = sign * min(sign * first, sign * outside)
-        limit = newton_root(steep, inside, outside, first, _CLOSE, 1e-10 * (1.0 + abs(center)))
-        if limit == far:
-            return end
-        return limit if limit != outside else float(np.nextafter(limit, center))
+                ahead = top.theta + (inner.theta - top.theta) * ((value - center) / gone)
+            outer = self.at(value, [ahead], _DECREMENT)
+            if outer.fall > root - _CLOSE:
+                break
+            if value == end:
+                return end
+            inner = outer
+        side = 0
+        for _ in range(_MOST_ROUNDS):
+            # a wall is rejected, and so never the limit
+            near = abs(outer.fall - root) < _CLOSE and outer is not wall
+            if abs(inner.fall - root) < _CLOSE or near:
+                break
+            if np.isinf(outer.fall) or outer.fall <= inner.fall:
+                middle = (inner.value + outer.value) / 2.0
+            else:
+                share = (root - inner.fall) / (outer.fall - inner.fall)
+                if side > 1 or side < -1:  # one end stays: halve towards it
+                    share = min(max(share, 0.1), 0.9) if abs(side) < 3 else 0.5
+                middle = inner.value + share * (outer.value - inner.value)
+            share = (middle - inner.value) / (outer.value - inner.value)
+            start = inner.theta + share * (outer.theta - inner.theta)
+            found = self.at(middle, [start], _DECREMENT)
+            if found.fall < root:
+                inner, side = found, min(side, 0) - 1
+            else:
+                outer, side = found, max(side, 0) + 1
+            if abs(outer.value - inner.value) <= 1e-10 * (1.0 + abs(outer.value)):
+                break
+        nearer = abs(inner.fall - root) < abs(outer.fall - root)
+        return inner.value if nearer or outer is wall else outer.value
 
 
 # -- Any function of the parameters of a likelihood ------------------------------------------------
