@@ -111,9 +111,7 @@ class HashDesign:
             return np.ascontiguousarray(sums[:, :-1], dtype=np.float64)
         from ldpstats.kernels.cells import scatter
 
-        out = np.empty(C * self.n_cells + 1)
-        scatter(self.cells.reshape(C, -1), values, out)
-        return out[:-1].reshape(C, self.n_cells)
+        return np.asarray(scatter(self.cells.reshape(C, -1), values, self.n_cells))
 
     def owners(self, v: Array) -> Array:
         """H' v, shape (S,): the sum of v, shape (C m,), over the cells that each candidate owns."""
@@ -122,10 +120,9 @@ class HashDesign:
             return np.asarray(self._by_cohort(v).sum(axis=0))
         from ldpstats.kernels.cells import gather
 
-        out, padded = np.zeros(S * h), np.zeros((C, self.n_cells + 1))
+        padded = np.zeros((C, self.n_cells + 1))
         padded[:, :-1] = np.reshape(v, (C, self.n_cells))
-        gather(self.cells.reshape(C, -1), padded, out)
-        return np.asarray(out.reshape(S, h).sum(axis=1))
+        return np.asarray(gather(self.cells.reshape(C, -1), padded).reshape(S, h).sum(axis=1))
 
     def times(self, p: Array) -> Array:
         """A p, shape (C m,)."""
@@ -164,9 +161,8 @@ class HashDesign:
             return self.adjoint(w * self.times(p))
         from ldpstats.kernels.cells import normal
 
-        out, shift = np.zeros(S * h), float(self.background * np.sum(p))
-        values, weights = np.repeat(p, h), np.reshape(w, (C, self.n_cells))
-        total = normal(self.cells.reshape(C, -1), weights, values, shift, out)
+        shift, weights = float(self.background * np.sum(p)), np.reshape(w, (C, self.n_cells))
+        total, out = normal(self.cells.reshape(C, -1), weights, np.repeat(p, h), shift)
         own = out.reshape(S, h).sum(axis=1)
         return np.asarray(self.slope**2 * (own - self.background * total))
 
