@@ -262,21 +262,15 @@ def _candidates(given: argparse.Namespace, mechanism: ldp.Mechanism) -> Any:
             raise InvalidArgument(flag, path, f"must be left out: {mechanism} lists its categories")
         return None
     if path is None:
-        raise InvalidArgument(
-            flag,
-            None,
-            f"is needed: any text is an answer to {mechanism}; name a file of candidates",
-        )
+        remedy = f"is needed: any text is an answer to {mechanism}; name a file of candidates"
+        raise InvalidArgument(flag, None, remedy)
     if given.map is None:
         return io.read_candidates(path)
     if not isinstance(mechanism, ldp.RAPPOR):
         raise InvalidArgument(flag, path, f"goes with RAPPOR only, not with {mechanism}")
     if not path.lower().endswith((".csv", ".csv.gz")):
-        raise InvalidArgument(
-            flag,
-            path,
-            "must end in .csv or .csv.gz; a list, one candidate a line, goes with --candidates",
-        )
+        remedy = "must end in .csv or .csv.gz; a list, one candidate a line, goes with --candidates"
+        raise InvalidArgument(flag, path, remedy)
     return io.read_rappor_map(path, mechanism)
 
 
@@ -286,12 +280,9 @@ def _check_size(method: str | None, mechanism: ldp.Mechanism, candidates: Any) -
         return
     k = len(mechanism.labels(candidates))
     if k > LARGEST_DENSE:
-        raise InvalidArgument(
-            "--method",
-            method,
-            f"has no standard errors for {k} candidates, {LARGEST_DENSE} at most: use "
-            "--method lasso, which selects among them first",
-        )
+        remedy = f"has no standard errors for {k} candidates, {LARGEST_DENSE} at most: use "
+        remedy += "--method lasso, which selects among them first"
+        raise InvalidArgument("--method", method, remedy)
 
 
 def _detected(results: ldp.FrequencyResults, given: argparse.Namespace) -> str:
@@ -1008,11 +999,8 @@ def candidates_of(path: str | None, mechanism: Any, name: str) -> list[Any] | No
         return None
     if path is None:
         if mechanism.is_open:
-            raise InvalidArgument(
-                "--candidates",
-                None,
-                f"is needed for {name}: any text is an answer to {mechanism}; name a file",
-            )
+            remedy = f"is needed for {name}: any text is an answer to {mechanism}; name a file"
+            raise InvalidArgument("--candidates", None, remedy)
         return None
     listed = io.read_candidates(path)
     if mechanism.is_open:

@@ -665,11 +665,8 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
     for name in options:
         if name not in known:
             wanted = ", ".join(map(option, known))
-            raise InvalidArgument(
-                option(name),
-                options[name],
-                f"is not an option of {given.mechanism}, which has {wanted}",
-            )
+            remedy = f"is not an option of {given.mechanism}, which has {wanted}"
+            raise InvalidArgument(option(name), options[name], remedy)
     for name, needed in known.items():
         if needed and name not in options:
             raise InvalidArgument(option(name), None, f"is needed for {given.mechanism}")

@@ -186,11 +186,8 @@ def read_rappor_map(path: FilePath, rappor: RAPPOR) -> CandidateMap:
     for row, (label, *fields) in rows_of(path, 1 + C * h, what):
         first = rows.setdefault(label, row)
         if first != row:
-            raise InvalidArgument(
-                f"{path}, row {row}, field 1",
-                label,
-                f"is also the candidate of row {first}: remove one of the rows",
-            )
+            remedy = f"is also the candidate of row {first}: remove one of the rows"
+            raise InvalidArgument(f"{path}, row {row}, field 1", label, remedy)
         given = len(fields)
         while given and not fields[given - 1]:
             given -= 1
@@ -201,11 +198,8 @@ def read_rappor_map(path: FilePath, rappor: RAPPOR) -> CandidateMap:
         if wrong.size:
             i = int(wrong[0])
             low = int(cohort[i]) * k
-            raise InvalidArgument(
-                f"{path}, row {row}, field {i + 2}",
-                int(position[i]),
-                f"is outside cohort {cohort[i]}, which has positions {low + 1} to {low + k}",
-            )
+            remedy = f"is outside cohort {cohort[i]}, which has positions {low + 1} to {low + k}"
+            raise InvalidArgument(f"{path}, row {row}, field {i + 2}", int(position[i]), remedy)
         cells.append(np.asarray((position - 1) % k).reshape(C, h))
     return CandidateMap(tuple(rows), np.stack(cells, axis=1))
 
@@ -323,11 +317,8 @@ def read_rappor_counts(path: FilePath, rappor: RAPPOR | BooleanRAPPOR) -> Counts
         reports, *ones = wholes(path, row, fields, 1)
         for i, count in enumerate(ones, start=2):
             if count > reports:
-                raise InvalidArgument(
-                    f"{path}, row {row}, field {i}",
-                    count,
-                    f"exceeds the number of reports in field 1, {reports}: repair the file",
-                )
+                remedy = f"exceeds the number of reports in field 1, {reports}: repair the file"
+                raise InvalidArgument(f"{path}, row {row}, field {i}", count, remedy)
         rows.append((reports, ones))
     if isinstance(rappor, BooleanRAPPOR):
         total, ones = (
@@ -505,11 +496,8 @@ def _reversed(y: Array, n_bits: int) -> Array:
 def _check_writable(name: str, data: Counts | BitCounts | Reports) -> RAPPOR | BooleanRAPPOR:
     rappor = check_rappor(f"{name}.mechanism", data.mechanism)
     if data.n_missing:
-        raise InvalidArgument(
-            f"{name}.n_missing",
-            data.n_missing,
-            f"has no place in the file: pass dataclasses.replace({name}, n_missing=0)",
-        )
+        remedy = f"has no place in the file: pass dataclasses.replace({name}, n_missing=0)"
+        raise InvalidArgument(f"{name}.n_missing", data.n_missing, remedy)
     return rappor
 
 

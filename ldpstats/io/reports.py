@@ -290,16 +290,23 @@ class Layout:
 
     def check_stored(self, path: FilePath) -> None:
         """Refuse a file whose columns are of another mechanism or survey, as Parquet stores it."""
-        alone = isinstance(self.made_by, Mechanism)
-        kind, key = ("mechanism", FINGERPRINT) if alone else ("survey", SURVEY_FINGERPRINT)
         for column in self.columns:
-            found = stored_text(column_metadata(path, column), key)
-            if found and found != self.made_by.fingerprint:
-                raise MechanismMismatch(
-                    f"{path}, column {column!r} holds reports of a {kind} with fingerprint "
-                    f"{shorten(found)}, not of {self.made_by} ({self.made_by.fingerprint}): use "
-                    "the specification that the reports were made with"
-                )
+            stored = column_metadata(path, column)
+            check_stored(f"{path}, column {column!r}", stored, self.made_by)
+
+
+def check_stored(
+    where: str, stored: Mapping[bytes, bytes], made_by: Any, key: bytes | None = None
+) -> None:
+    """Refuse a column that is of another mechanism or questionnaire, as Parquet stores it."""
+    own = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
+    found = stored_text(stored, key or own)
+    if found and found != made_by.fingerprint:
+        raise MechanismMismatch(
+            f"{where} holds reports of another mechanism, survey or questionnaire: its fingerprint "
+            f"is {shorten(found)}, not that of {made_by}, {made_by.fingerprint}; use the "
+            "specification that the reports were made with"
+        )
 
 
 @dataclass(frozen=True)
@@ -606,11 +613,8 @@ def read_candidates(path: FilePath) -> list[str]:
                 raise refusal(path, f"line {number} is blank: remove it")
             first = found.setdefault(candidate, number)
             if first != number:
-                raise InvalidArgument(
-                    f"{path}, line {number}",
-                    candidate,
-                    f"is also the candidate of line {first}: remove one of the lines",
-                )
+                remedy = f"is also the candidate of line {first}: remove one of the lines"
+                raise InvalidArgument(f"{path}, line {number}", candidate, remedy)
     if not found:
         raise refusal(path, "is empty: give candidates, one a line")
     return list(found)

@@ -275,12 +275,9 @@ def split_cohorts(
     good = halves.map(lambda v: v[0].isascii() and v[0].isdigit() and len(v[0]) < 11).to_numpy(bool)
     if not good.all():
         first = int(np.argmin(good))
-        raise InvalidArgument(
-            f"{name}[{first}]",
-            text.iloc[first],
-            'must be text such as "3:17", the cohort before the report; or name the column of '
-            "cohorts",
-        )
+        remedy = 'must be text such as "3:17", the cohort before the report; or name the column of '
+        remedy += "cohorts"
+        raise InvalidArgument(f"{name}[{first}]", text.iloc[first], remedy)
     cohorts = np.array([int(v[0]) for v in halves], dtype=np.int64)
     return halves.map(lambda v: v[2]), cohorts
 

@@ -253,11 +253,8 @@ class Counts(Hinted):
         _check(self, smallest=False)
         n = plain_array("n", self.n)
         if n.shape != self.y.shape[:1] or not whole_below(n, _MOST_REPORTS):
-            raise InvalidArgument(
-                "n",
-                self.n,
-                f"must be {len(self.y)} non-negative integers below 2**53, one a report in y",
-            )
+            remedy = f"must be {len(self.y)} non-negative integers below 2**53, one a report in y"
+            raise InvalidArgument("n", self.n, remedy)
         reports_in_all("n", n)
         object.__setattr__(self, "n", n.astype(np.int64, copy=False))
         if self.noise is not None:
@@ -451,11 +448,8 @@ class BitCounts(Hinted):
         for name, shape in (("ones", (C, bits)), ("reports", (C,))):
             sums = plain_array(name, getattr(self, name))
             if sums.shape != shape or not whole_below(sums, _MOST_REPORTS):
-                raise InvalidArgument(
-                    name,
-                    f"array of {sums.dtype}, shape {sums.shape}",
-                    f"must be non-negative integers below 2**53, of shape {shape}",
-                )
+                remedy = f"must be non-negative integers below 2**53, of shape {shape}"
+                raise InvalidArgument(name, f"array of {sums.dtype}, shape {sums.shape}", remedy)
             object.__setattr__(self, name, sums.astype(np.int64, copy=False))
         reports_in_all("reports", self.reports)
         if fault := self.mechanism.format.sums_fault(self.ones, self.reports):
@@ -463,11 +457,8 @@ class BitCounts(Hinted):
         above = np.argwhere(self.ones > self.reports[:, None])
         if above.size:
             c, j = above[0].tolist()
-            raise InvalidArgument(
-                f"ones[{c}, {j}]",
-                int(self.ones[c, j]),
-                f"exceeds the number of reports, {int(self.reports[c])}",
-            )
+            remedy = f"exceeds the number of reports, {int(self.reports[c])}"
+            raise InvalidArgument(f"ones[{c}, {j}]", int(self.ones[c, j]), remedy)
 
     def _repr_html_(self) -> str:
         """What is held, in a notebook."""
@@ -538,11 +529,8 @@ def _check(data: Reports | Counts, smallest: bool) -> None:
         return
     cohort = plain_array("cohort", data.cohort)
     if cohort.shape != (len(y),) or not whole_below(cohort, mechanism.n_cohorts):
-        raise InvalidArgument(
-            "cohort",
-            data.cohort,
-            f"must be a number from 0 to {mechanism.n_cohorts - 1} for each report",
-        )
+        remedy = f"must be a number from 0 to {mechanism.n_cohorts - 1} for each report"
+        raise InvalidArgument("cohort", data.cohort, remedy)
     object.__setattr__(data, "cohort", cohort.astype(np.int64, copy=False))
 
 
@@ -772,11 +760,8 @@ def by_ids(parts: Sequence[Reports]) -> Matched:
     chosen = chosen[:, (chosen >= 0).all(axis=0)]
     if not chosen.shape[1] and all(map(len, parts)):
         seen = ", ".join(repr(column[0]) for column in columns)
-        raise InvalidArgument(
-            "ids",
-            seen,
-            "no respondent has a report on every variable: are these identifiers of one kind?",
-        )
+        remedy = "no respondent has a report on every variable: are these identifiers of one kind?"
+        raise InvalidArgument("ids", seen, remedy)
     everyone = columns[0]
     for column in columns[1:]:
         everyone = everyone.append(column[everyone.get_indexer(column) < 0])
@@ -850,11 +835,8 @@ def checked_parts(reports: Sequence[Reports]) -> tuple[Reports, ...]:
             remedy = f"must be Reports, one per variable: {remedy}pass the reports"
             raise not_reports("reports", part, remedy)
     if len(parts) < 2:
-        raise InvalidArgument(
-            "reports",
-            f"{len(parts)} variable",
-            "two or more variables are needed; FrequencyModel is for one",
-        )
+        remedy = "two or more variables are needed; FrequencyModel is for one"
+        raise InvalidArgument("reports", f"{len(parts)} variable", remedy)
     return parts
 
 

@@ -65,12 +65,13 @@ from ldpstats.survey.conditions import read
 from ldpstats.survey.data import (
     Csv,
     Held,
-    Waves,
     held_on,
+    identifiers,
     maker_of,
     refuse_identifiers,
     refuse_other_kind,
     rows_of,
+    side_by_side,
 )
 from ldpstats.survey.questionnaire import (
     Coded,
@@ -432,15 +433,20 @@ def matched(first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> He
             refuse_other_kind(id, *kinds)
             query = first.query.joined(second.query, id, suffixes)
             sizes = len(first), len(second)
-            return Waves.matched((first, second), id, suffixes, sizes, query)
+            return side_by_side((first, second), id, suffixes, sizes, query)
     for wave in (first, second):
         if not wave.ordered:
             raise NotAvailable(
                 f"id={id!r}: {why} rows of one have no order: open both in the same way, or read "
                 "both into memory"
             )
-    everything = [tuple(wave.columns) for wave in (first, second)]
-    return Waves.of(first.read(everything[0]), second.read(everything[1]), id, suffixes)
+    waves = [wave.read(wave.columns) for wave in (first, second)]
+    keys, kinds = zip(*(identifiers(wave, id) for wave in waves), strict=True)
+    refuse_other_kind(id, *kinds)
+    place = keys[1].get_indexer(keys[0])
+    both = np.flatnonzero(place >= 0)
+    together = waves[0].taken(both), waves[1].taken(place[both])
+    return side_by_side(together, id, suffixes, (len(first), len(second)))
 
 
 def _checked_identifiers(wave: Held, id: str) -> str | None:
