@@ -20,38 +20,6 @@ import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
 
-__all__ = [
-    "EPSILON_RANGE",
-    "Array",
-    "Printed",
-    "as_array",
-    "boolean",
-    "check_slice",
-    "counts_vector",
-    "did_you_mean",
-    "display_width",
-    "distribution",
-    "html_lines",
-    "html_table",
-    "html_text",
-    "latex_text",
-    "level",
-    "listed",
-    "named_only",
-    "nearest_label",
-    "numbers",
-    "one_of",
-    "positive_epsilon",
-    "positive_integer",
-    "positive_number",
-    "probability",
-    "real_number",
-    "replicates",
-    "reports_in_all",
-    "whole_below",
-]
-
-
 Array = npt.NDArray[Any]
 Class = TypeVar("Class", bound=type)
 
@@ -120,10 +88,7 @@ def probability(name: str, value: object, *, zero: bool = True, one: bool = True
     bounds = f"{'[' if zero else '('}0, 1{']' if one else ')'}"
     remedy = f"must be a probability in {bounds}"
     number = real_number(name, value, remedy)
-    inside = (number > 0.0 or (zero and number == 0.0)) and (
-        number < 1.0 or (one and number == 1.0)
-    )
-    if not inside:
+    if not 0.0 <= number <= 1.0 or (number == 0.0 and not zero) or (number == 1.0 and not one):
         raise InvalidArgument(name, value, remedy)
     return number + 0.0  # -0.0 is 0, in a specification too
 
@@ -254,12 +219,11 @@ def reports_in_all(name: str, n: Array) -> int:
 
 def distribution(name: str, value: object, k: int, partial: bool = False) -> Array:
     """Return a probability vector of shape (k,); a `partial` one may sum to less than one."""
-    total = "at most one" if partial else "one"
-    remedy = f"must be {k} non-negative probabilities that sum to {total} (to 1e-9)"
+    most = "at most one" if partial else "one"
+    remedy = f"must be {k} non-negative probabilities that sum to {most} (to 1e-9)"
     p = numbers(name, value, remedy, (k,))
-    if not np.all(np.isfinite(p)) or p.min() < 0.0:
-        raise InvalidArgument(name, p.tolist(), remedy)
-    if p.sum() > 1.0 + 1e-9 or (not partial and p.sum() < 1.0 - 1e-9):
+    total = p.sum()
+    if not (np.all(p >= 0.0) and (0.0 if partial else 1.0 - 1e-9) <= total <= 1.0 + 1e-9):
         raise InvalidArgument(name, p.tolist(), remedy)
     return p
 

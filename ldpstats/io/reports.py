@@ -47,7 +47,6 @@ from ldpstats.io.tables import (
     present_bytes,
     refuse_guarded,
     refuse_missing,
-    stored_names,
     table_chunks,
     unguarded,
     write_table,
@@ -285,7 +284,8 @@ class Layout:
                 found[column] = own
             else:  # for whoever reads this column alone
                 alone = own | {FINGERPRINT: part.fingerprint.encode("ascii")}
-                found |= dict.fromkeys(stored_names(column, part), alone)
+                beside = [cohort_column(column)] * bool(part.n_cohorts)
+                found |= dict.fromkeys((column, *beside), alone)
         return found
 
     def check_stored(self, path: FilePath) -> None:
@@ -449,10 +449,6 @@ class ReportColumn:
                 raise InvalidArgument("cohort", self.cohort, remedy)
         Layout(self.mechanism, (self.column,)).check_stored(self.path)
 
-    def _where(self, column: str) -> str:
-        """A column, in words."""
-        return f"{self.path}, column {column!r}"
-
     @property
     def columns(self) -> list[str]:
         """The columns to read."""
@@ -476,9 +472,10 @@ class ReportColumn:
 
     def read(self, frame: pd.DataFrame, done: int) -> tuple[Reports, npt.NDArray[np.bool_]]:
         """The reports of a chunk, `done` rows after the start, and which of its rows have none."""
-        mechanism, where, labels = self.mechanism, self._where(self.column), self._labels
-        digits = fingerprint_column(self.column)
-        read_fingerprints(self.path, frame, digits, self._missing_texts, mechanism, done)
+        mechanism, labels = self.mechanism, self._labels
+        where = f"{self.path}, column {self.column!r}"
+        marks = fingerprint_column(self.column), self._missing_texts
+        read_fingerprints(self.path, frame, *marks, mechanism, done)
         values, absent = self._fields(frame, self.column, labels)
         if self.missing == "raise":
             refuse_missing(where, done, absent)
@@ -486,7 +483,7 @@ class ReportColumn:
         if cohort is None:  # in the reports' text, or in a column of its name
             first = values[0] if len(values) else None
             cohort = cohort_beside(self.column, mechanism, frame.columns, first)
-        beside = "" if cohort is None else self._where(cohort)
+        beside = f"{self.path}, column {cohort!r}"
         if labels is None:
             groups = None
             if cohort is not None:
@@ -511,7 +508,7 @@ class ReportColumn:
             return present_bytes(frame[column])
         to_label = None if labels is None else label_of(self.path, labels, self.na)
         empty = [*self._missing_texts, ""] if labels is None else self._missing_texts
-        return present(self._where(column), frame[column], to_label, empty)
+        return present(f"{self.path}, column {column!r}", frame[column], to_label, empty)
 
 
 def _whole(values: Any, absent: Array) -> Any:
@@ -687,20 +684,14 @@ class KeptColumns:
         every = [*self._fingerprints.values(), *self._cohorts.values(), *self.marks]
         return [c for c in dict.fromkeys(every) if c not in (*self.names, *self.answers)]
 
-    def refuse_reports(self, frame: pd.DataFrame) -> None:
+    def refuse_reports(self, frame: pd.DataFrame, first: bool) -> None:
         """Refuse a chunk in which reports, which have fingerprints, stand in place of answers."""
-        for column in self.marks:
-            if column in frame:
-                raise InvalidArgument(f"{self.source}, column {column!r}", HIDDEN, ALREADY)
-        if self._reports is not None:
-            raise InvalidArgument(f"{self.source}, column {self._reports!r}", HIDDEN, ALREADY)
-
-    @cached_property
-    def _reports(self) -> str | None:
-        """A column of answers beside which Parquet stores the fingerprint of reports."""
-        answers = self.answers if self.marks else ()
-        stored = ((name, column_metadata(self.source, name, True)) for name in answers)
-        return next((name for name, found in stored if is_of_reports(found)), None)
+        found = [column for column in self.marks if column in frame]
+        if first:  # what Parquet stores is of the whole file
+            stored = ((name, column_metadata(self.source, name, True)) for name in self.answers)
+            found += [name for name, notes in stored if is_of_reports(notes)]
+        if found:
+            raise InvalidArgument(f"{self.source}, column {found[0]!r}", HIDDEN, ALREADY)
 
     @cached_property
     def stored(self) -> dict[str, Mapping[bytes, bytes]]:

@@ -398,8 +398,14 @@ def held() -> Iterator[None]:
         yield
         return
     came: set[int] = set()
+
+    def deliver() -> None:
+        # signals that end the process first: SIGINT raises an error, after which none is delivered
+        for number in filter(came.__contains__, _HELD):
+            signal.raise_signal(number)
+
     with ExitStack() as stack:
-        stack.callback(_deliver, came)
+        stack.callback(deliver)
         for number in _HELD:
             handler = signal.getsignal(number)
             if handler is not None and handler != signal.SIG_IGN:
@@ -407,13 +413,6 @@ def held() -> Iterator[None]:
                 stack.callback(signal.signal, number, handler)
                 signal.signal(number, lambda n, frame: came.add(n))
         yield
-
-
-def _deliver(came: set[int]) -> None:
-    # signals that end the process first: SIGINT raises an error, after which none is delivered
-    for number in _HELD:
-        if number in came:
-            signal.raise_signal(number)
 
 
 @contextmanager

@@ -402,11 +402,6 @@ def cohorts_in(
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def stored_names(name: str, mechanism: Mechanism) -> tuple[str, ...]:
-    """The columns of a mechanism's reports in a Parquet file."""
-    return (name, cohort_column(name)) if mechanism.n_cohorts else (name,)
-
-
 def cell_type(mechanism: Mechanism) -> type:
     """The type of a mechanism's reports in a table: of its labels (several: `object`), or text."""
     if not isinstance(mechanism, Enumerated):
@@ -424,20 +419,14 @@ def arrow_type(mechanism: Mechanism) -> str:
 
 def filled(cells: Any, absent: Mask, kind: type = object) -> pd.Series[Any]:
     """A column of cells of one type in this order, empty where a respondent is `absent`, (n,)."""
-    if kind in (int, bool):
-        values = np.zeros(absent.size, dtype=np.int64 if kind is int else bool)
-        values[~absent] = cells
-        if not absent.any():
-            return pd.Series(values)
+    empty: Any = {int: 0, bool: False, float: np.nan}.get(kind)
+    types: Any = {int: np.int64, bool: bool, float: np.float64}
+    values = np.full(absent.size, empty, dtype=types.get(kind, object))
+    values[~absent] = cells
+    if kind in (int, bool) and absent.any():
         masked = pd.arrays.IntegerArray if kind is int else pd.arrays.BooleanArray
         return pd.Series(masked(values, absent))
-    if kind is float:
-        numbers = np.full(absent.size, np.nan)
-        numbers[~absent] = cells
-        return pd.Series(numbers)
-    texts = np.full(absent.size, None, dtype=object)
-    texts[~absent] = cells
-    column = pd.Series(texts, dtype=object)
+    column = pd.Series(values, dtype=values.dtype)
     return column.infer_objects() if kind is str else column
 
 
@@ -713,9 +702,8 @@ def label_of(path: FilePath, labels: pd.Index[Any], na: Sequence[str]) -> LabelO
             raise InvalidArgument("na", text, "is a label: it cannot stand for a missing answer")
     if file_format(path) != ".parquet":
         if "" in table:
-            raise InvalidArgument(
-                "labels", "", f"an empty field means a missing answer in {path}: use a Parquet file"
-            )
+            remedy = f"an empty field means a missing answer in {path}: use a Parquet file"
+            raise InvalidArgument("labels", "", remedy)
         for text in [text for text in table if text.startswith(RISKY)]:
             table.setdefault(guarded(text), table[text])  # as spreadsheet_safe= writes it
     if len(table) == len(labels) and all(isinstance(label, str) for label in labels):
@@ -739,13 +727,10 @@ def refuse_guarded(path: FilePath, texts: Array, named: Callable[[int | None], s
         return
     changed = [unguarded(text) != text for text in texts]
     if any(changed):
-        raise InvalidArgument(
-            named(changed.index(True)),
-            HIDDEN,
-            "begins with an apostrophe and one of =, +, - and @, as written with spreadsheet_safe= "
-            "(--spreadsheet-safe): keep answers for another run without it; if the apostrophe is "
-            "part of the answer, use a Parquet file, which is read as it is",
-        )
+        remedy = "begins with an apostrophe and one of =, +, - and @, as written with "
+        remedy += "spreadsheet_safe= (--spreadsheet-safe): keep answers for another run without "
+        remedy += "it; if the apostrophe is part of the answer, use a Parquet file, which is read "
+        raise InvalidArgument(named(changed.index(True)), HIDDEN, f"{remedy}as it is")
 
 
 def present(
@@ -849,11 +834,9 @@ def answers_in(where: str, done: int, missing: Array) -> Callable[[int | None], 
 def refuse_missing(where: str, done: int, missing: Array) -> None:
     """Refuse missing values; the error names the row of the first."""
     if missing.any():
-        raise InvalidArgument(
-            f"{where}, row {done + int(np.argmax(missing)) + 1}",
-            None,
-            "is missing: leave such rows out, or count them with missing='count' (--missing count)",
-        )
+        remedy = "is missing: leave such rows out, or count them with missing='count' "
+        row = done + int(np.argmax(missing)) + 1
+        raise InvalidArgument(f"{where}, row {row}", None, f"{remedy}(--missing count)")
 
 
 # -- Cells of tables: their text with and without a guard, and columns as objects or codes --------
@@ -875,12 +858,10 @@ def unguarded(text: str) -> str:
 def objects(column: Any) -> npt.NDArray[np.object_]:
     """The values of a column of any type as objects, None where missing."""
     text = coded(column) if isinstance(column.dtype, pd.ArrowDtype) else None
-    values: npt.NDArray[np.object_]
     if text is None:
-        values = column.to_numpy(dtype=object, na_value=None)
-    else:  # equal texts are one object
-        values = np.concatenate([text[1], np.full(1, None, dtype=object)])[text[0]]
-    return values
+        return np.asarray(column.to_numpy(dtype=object, na_value=None))
+    # equal texts are one object
+    return np.concatenate([text[1], np.full(1, None, dtype=object)])[text[0]]
 
 
 def coded(column: Any) -> tuple[Array, npt.NDArray[np.object_]] | None:

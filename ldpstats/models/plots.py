@@ -463,14 +463,9 @@ def maybe_bar(what: str, show: bool) -> Iterator[Callable[..., None]]:
         yield advance
 
 
-def moved(
-    advance: Callable[..., None] | None, number: int, n: int
-) -> Callable[[float], None] | None:
-    """What moves a bar over n files while one of them is read; None where there is no bar."""
-    if advance is None:
-        return None
-    move = advance
-    return lambda fraction: move((number + fraction) / n)
+def moved(advance: Callable[..., None], number: int, n: int) -> Callable[[float], None]:
+    """What moves a bar over n files while one of them is read."""
+    return lambda fraction: advance((number + fraction) / n)
 
 
 @contextmanager

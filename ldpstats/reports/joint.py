@@ -274,9 +274,8 @@ class JointCounts:
         if not isinstance(other, JointCounts):
             return NotImplemented
         if len(self.reports) != len(other.reports):
-            raise InvalidArgument(
-                "other", f"{len(other.reports)} variables", f"must have {len(self.reports)}"
-            )
+            shown = f"{len(other.reports)} variables"
+            raise InvalidArgument("other", shown, f"must have {len(self.reports)}")
         for mine, theirs in zip(self.mechanisms, other.mechanisms, strict=True):
             check_same(mine, theirs, "AssociationModel")
         n = np.concatenate([self.n, other.n])
@@ -386,8 +385,8 @@ class JointCounts:
             )
         reports = list(self.reports)
         for v, sizes in together:
-            own = reports[v].mechanism.of_sizes(sizes)
-            reports[v] = Reports(reports[v].y, own, reports[v].n_missing, name=reports[v].name)
+            part = reports[v]
+            reports[v] = replace(part, mechanism=part.mechanism.of_sizes(sizes))
         return [_raw(tuple(reports), self.n, self.lacking)] if together else [self]
 
     def with_reports(self, reports: Sequence[Reports]) -> JointCounts:
@@ -409,15 +408,10 @@ class JointCounts:
             return JointCounts.from_table(drawn.reshape(law.shape), self.mechanisms)
         cells = rng.choice(len(p), size=self.nobs, p=p / p.sum())
         parts = []
-        for part, values, codes in zip(
-            self.reports, labels, np.unravel_index(cells, sizes), strict=True
-        ):
-            answers = values.take(codes)
-            if part.cohort is None:
-                parts.append(part.mechanism.privatize(answers, rng))
-            else:
-                cohort = np.repeat(part.cohort, self.n)
-                parts.append(part.mechanism.privatize(answers, rng, cohort=cohort))
+        drawn = np.unravel_index(cells, sizes)
+        for part, values, codes in zip(self.reports, labels, drawn, strict=True):
+            how = {} if part.cohort is None else {"cohort": np.repeat(part.cohort, self.n)}
+            parts.append(part.mechanism.privatize(values.take(codes), rng, **how))
         return JointCounts(parts).tally()
 
     def _take(self, rows: Array, n: Array) -> JointCounts:

@@ -115,9 +115,7 @@ class Reports(Hinted):
         if isinstance(rows, slice):
             check_slice("rows", rows, n)
         else:
-            remedy = (
-                f"must be a mask of {n} respondents (True or False each), positions, or a slice"
-            )
+            remedy = f"must be a mask of {n} respondents, True or False, positions, or a slice"
             if isinstance(rows, int | np.integer | str):
                 raise InvalidArgument("rows", rows, remedy)
             chosen = as_array("rows", rows, remedy)
@@ -442,9 +440,8 @@ class BitCounts(Hinted):
         object.__setattr__(self, "n_missing", positive_integer("n_missing", self.n_missing, 0))
         C, bits = max(self.mechanism.n_cohorts, 1), self.mechanism.n_bits
         if not bits:
-            raise InvalidArgument(
-                "mechanism", str(self.mechanism), "does not report bits: use Counts"
-            )
+            remedy = "does not report bits: use Counts"
+            raise InvalidArgument("mechanism", str(self.mechanism), remedy)
         for name, shape in (("ones", (C, bits)), ("reports", (C,))):
             sums = plain_array(name, getattr(self, name))
             if sums.shape != shape or not whole_below(sums, _MOST_REPORTS):
@@ -490,12 +487,9 @@ class BitCounts(Hinted):
             return NotImplemented
         check_same(self.mechanism, other.mechanism, "FrequencyModel")
         reports_in_all("counts", np.append(self.reports, other.reports))
-        return BitCounts(
-            self.ones + other.ones,
-            self.reports + other.reports,
-            self.mechanism,
-            self.n_missing + other.n_missing,
-        )
+        missing = self.n_missing + other.n_missing
+        sums = self.ones + other.ones, self.reports + other.reports
+        return BitCounts(*sums, self.mechanism, missing)
 
     __radd__ = __add__
 
@@ -787,10 +781,8 @@ def by_rows(rows: object, n: Array | None = None) -> tuple[Matched, Array]:
             if mask.dtype != bool or mask.ndim != 1:
                 raise InvalidArgument(name, both[1], remedy)
             if len(reports) not in (int(mask.sum()), mask.size):
-                remedy = (
-                    f"there are {len(reports)} reports, and {int(mask.sum())} of {mask.size} rows"
-                )
-                remedy += " have one: pass the mask of these reports"
+                remedy = f"there are {len(reports)} reports, and {mask.sum()} of {mask.size} rows "
+                remedy += "have one: pass the mask of these reports"
                 raise InvalidArgument(name, "mask", remedy)
         pairs.append((reports, mask))
     sizes = [len(reports if mask is None else mask) for reports, mask in pairs]
@@ -830,8 +822,8 @@ def checked_parts(reports: Sequence[Reports]) -> tuple[Reports, ...]:
     parts = tuple(listed("reports", reports, "must be a list of Reports, one per variable"))
     for part in parts:
         if not isinstance(part, Reports):
-            kind = "counts of one variable do not say what the others were; "
-            remedy = kind if isinstance(part, Counts | BitCounts) else ""
+            counts = isinstance(part, Counts | BitCounts)
+            remedy = "counts of one variable do not say what the others were; " * counts
             remedy = f"must be Reports, one per variable: {remedy}pass the reports"
             raise not_reports("reports", part, remedy)
     if len(parts) < 2:

@@ -162,29 +162,25 @@ def count(
         raise InvalidArgument("cohort", cohort, remedy)
     known: dict[str, str] = {}
     for argument, name in (("column", column), ("count", count), ("cohort", cohort)):
-        if name is None:
-            continue
-        if not isinstance(name, str):
+        if not isinstance(name, str | None):
             raise InvalidArgument(argument, name, "must be text, the name of a column")
         if name in known:
             raise InvalidArgument(argument, name, f"is the column that {known[name]}= names")
-        known[name] = argument
+        if name is not None:
+            known[name] = argument
     one_of("missing", missing, ("raise", "count"))
     progress = boolean("progress", progress)
     rows = rows_of(source, "source", na, table, engine, on_error)
     column = _column_of_reports(rows.columns, column, [count, cohort])
     found: Counts | BitCounts
     if isinstance(rows, Csv) and where is None and not isinstance(mechanism, ByColumn):
-        how: dict[str, Any] = {
-            "cohort": cohort,
-            "missing": missing,
-            "na": Table.missing_codes(rows, column),
-        }
+        how: dict[str, Any] = {"cohort": cohort, "missing": missing, "bits": bits}
+        how["na"] = Table.missing_codes(rows, column)
         total: Any = 0
         with maybe_bar("counting", progress) as bar:
             for i, file in enumerate(rows.frame):
                 how["advance"] = moved(bar, i, len(rows.frame))
-                total = total + read_counts(file, mechanism, column, count, bits=bits, **how)
+                total = total + read_counts(file, mechanism, column, count, **how)
         found = total
     else:
         with watching(rows if progress and isinstance(rows, Query) else None):
@@ -215,9 +211,8 @@ def _column_of_reports(
     if column is not None:
         if column in columns:
             return column
-        raise InvalidArgument(
-            "column", column, f"no such column; the table has {columns_shown(columns)}"
-        )
+        remedy = f"no such column; the table has {columns_shown(columns)}"
+        raise InvalidArgument("column", column, remedy)
     others = [name for name in columns if name not in taken]
     beside = {made(name) for name in others for made in (fingerprint_column, cohort_column)}
     free = [name for name in others if name not in beside]
@@ -391,11 +386,11 @@ def refuse_kept(held: Held, names: Sequence[str], memoised: object, analysis: st
 
 def weighed(found: Coded, n: Array | None) -> Data:
     """Reports, each of n respondents (None: one)."""
+    reports: Reports = found.reports
     if n is None:
-        reports: Reports = found.reports
         return reports
     missing = int(n[~found.present].sum())
-    return tallied(replace(found.reports, n_missing=missing), n[found.present])
+    return tallied(replace(reports, n_missing=missing), n[found.present])
 
 
 # -- Sums of bits of a remote survey, made where its rows are -------------------------------------
@@ -555,11 +550,11 @@ def privatize_sheets(
     stored: dict[str, Mapping[bytes, bytes]] = dict(kept.stored)
     for column, notes in stored_notes(sheet).items():
         stored[column] = {**stored.get(column, {}), **notes}
-    how: dict[str, Any] = {"force": force, "spreadsheet_safe": spreadsheet_safe, "beside": beside}
     pace: dict[str, Any] = {"chunk_rows": chunk_rows, "advance": advance}
     chunks = _sheets(client, kept, names("na", na), totals, **pace)
     types = {c: t for q in sheet.entries if q.private for c, t in q.layout.types.items()}
-    write_table(chunks, target, types, stored, **how)
+    how: dict[str, Any] = {"beside": beside, "spreadsheet_safe": spreadsheet_safe}
+    write_table(chunks, target, types, stored, force, **how)
     return totals
 
 
@@ -588,7 +583,7 @@ def _sheets(
     how |= {"optional": [*kept.optional, *beside], "secret": True}
     places = {name: f"{str.__str__(os.fspath(source))}, column {name!r}" for name in sheet}
     for frame in table_chunks(source, list(dict.fromkeys(columns)), **how):
-        kept.refuse_reports(frame)
+        kept.refuse_reports(frame, not done)
         answers: dict[str, Any] = {}
         for question in sheet.entries:
             name, labels = question.name, question.labels
@@ -626,6 +621,5 @@ def _sheets(
 
 def as_written(column: pd.Series[Any]) -> pd.Series[Any]:
     """A column of objects, or one of Arrow as it is."""
-    if isinstance(column.dtype, pd.ArrowDtype):
-        return column
-    return pd.Series(objects(column), dtype=object)
+    stays = isinstance(column.dtype, pd.ArrowDtype)
+    return column if stays else pd.Series(objects(column), dtype=object)

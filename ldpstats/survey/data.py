@@ -647,7 +647,8 @@ class OnEngine(Table):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return self.frame.columns
+        held = self.frame.columns
+        return tuple(filter(held.__contains__, self.sources)) or held
 
     def __len__(self) -> int:
         return len(self.frame if self.read is None else self.read)

@@ -6,6 +6,7 @@ weights: in columns, or made from the design.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
@@ -83,25 +84,17 @@ class SampleDesign:
     changes: tuple[Any, ...] = ()
 
     @classmethod
-    def of(
-        cls,
-        weights: object,
-        strata: object,
-        clusters: object,
-        fpc: object,
-        nested: object,
-        single_unit: object,
-        replicates: object,
-    ) -> SampleDesign | None:
-        """Check the arguments of a survey; None if they describe no design."""
+    def of(cls, given: Any) -> SampleDesign | None:
+        """Check the arguments of a survey, which `given` has; None if they describe no design."""
+        weights, fpc, replicates = given.weights, given.fpc, given.replicate_weights
         if weights is not None and not (isinstance(weights, str) and weights):
             remedy = "must be text, the name of a column, or a Series with the table's index"
             raise InvalidArgument("weights", weights, remedy)
         if not isinstance(replicates, Replicates | None):
             remedy = 'must be ldp.ReplicateWeights, for example ReplicateWeights("rep_*", "BRR")'
             raise InvalidArgument("replicate_weights", replicates, remedy)
-        units: Any = _by_stage("clusters", clusters)
-        strata_names = _by_stage("strata", strata)
+        units: Any = _by_stage("clusters", given.clusters)
+        strata = _by_stage("strata", given.strata)
         if isinstance(fpc, str) and not fpc:
             raise InvalidArgument("fpc", fpc, _BY_STAGE)
         corrections: Any = _by_stage("fpc", fpc)
@@ -111,11 +104,11 @@ class SampleDesign:
             raise InvalidArgument("fpc", fpc, remedy)
         made = cls(
             None if weights is None else str.__str__(weights),
-            strata_names,
+            strata,
             units,
             corrections,
-            boolean("nested", nested),
-            one_of("single_unit", single_unit, SINGLE_UNIT),
+            boolean("nested", given.nested),
+            one_of("single_unit", given.single_unit, SINGLE_UNIT),
             replicates,
         )
         columns = list(made._columns())
@@ -131,14 +124,14 @@ class SampleDesign:
             remedy = f"has {len(made.strata)} stages, but units were sampled in {n_stages}: name "
             remedy += "their columns in clusters="
             raise InvalidArgument("strata", list(made.strata), remedy)
-        given = bool(made.replicate_columns)
-        if given and (made.strata or made.clusters or made.fpc):
+        held = bool(made.replicate_columns)
+        if held and (made.strata or made.clusters or made.fpc):
             remedy = "hold the design already: leave strata=, clusters= and fpc= out"
             raise InvalidArgument("replicate_weights", made.replicates, remedy)
-        every = len(made.fpc) >= max(1, len(made.clusters)) and not given
+        every = len(made.fpc) >= max(1, len(made.clusters)) and not held
         if made.weights is None and not every:
             remedy = "name the column of weights, of ones if all respondents count the same"
-            if not given:
+            if not held:
                 remedy += "; or give fpc= for every stage, from which weights follow"
             raise InvalidArgument("weights", None, remedy)
         known: dict[str, str] = {}
@@ -207,9 +200,7 @@ class SampleDesign:
             "replicate_weights": self.replicate_columns,
         }
         for argument, names in given.items():
-            for name in names:
-                if name is not None:
-                    yield argument, name
+            yield from ((argument, name) for name in names if name is not None)
 
     def __repr__(self) -> str:
         given = {"weights": (self.weights or "from fpc",), "strata": self.strata}
@@ -459,7 +450,7 @@ class ReplicateWeights:
             if kind not in _SCALED:
                 remedy = f"follows from the kind {kind!r}: leave it out"
                 raise InvalidArgument("scale", scale, remedy)
-            scale = _positive("scale", scale)
+            scale = positive("scale", scale)
         elif kind == "other":
             remedy = "of kind 'other' what squared deviations count must be given, a number"
             raise InvalidArgument("scale", None, remedy)
@@ -471,7 +462,7 @@ class ReplicateWeights:
             "rscales": _checked_rscales(self.rscales, kind),
             "mse": boolean("mse", self.mse),
             "combined": boolean("combined", self.combined),
-            "df": None if self.df is None else _positive("df", self.df),
+            "df": None if self.df is None else positive("df", self.df),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -498,12 +489,8 @@ class ReplicateWeights:
             raise InvalidArgument("df", None, remedy)
         if not isinstance(self.columns, str):
             return self
-        start, end = self.columns.split("*")
-        found = [
-            name
-            for name in columns
-            if name.startswith(start) and name.endswith(end) and len(name) >= len(start + end)
-        ]
+        pattern = re.escape(self.columns).replace(r"\*", ".*")
+        found = [name for name in columns if re.fullmatch(pattern, name, re.DOTALL)]
         if not found:
             raise InvalidArgument("columns", self.columns, "no column of the table is named so")
         return replace(self, columns=found)
@@ -596,8 +583,9 @@ def _named(columns: object) -> str | tuple[str, ...]:
     return found
 
 
-def _positive(name: str, value: object) -> float:
-    remedy = "must be a positive finite number"
+def positive(name: str, value: object, what: str = "") -> float:
+    """Return a positive finite number; `what` it is, in an error."""
+    remedy = f"must be a positive finite number{what}"
     number = real_number(name, value, remedy)
     if not 0.0 < number < np.inf:
         raise InvalidArgument(name, value, remedy)

@@ -121,13 +121,6 @@ class SheetCollector:
         return f"SheetCollector({self.mechanism}, many respondents, one sheet each)"
 
 
-@dataclass(eq=False)
-class _Next:
-    """The questions of the next sheet."""
-
-    asked: tuple[str, ...]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class SheetClient(SingleDevice):
     """Fills in one respondent's answer sheets on her own device.
@@ -153,7 +146,7 @@ class SheetClient(SingleDevice):
     _words: Words = field(repr=False)
     _budget: Budget = field(repr=False)
     _devices: Mapping[str, Reporter] = field(repr=False)
-    _next: _Next = field(repr=False)
+    _next: list[str] = field(repr=False)
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -161,7 +154,7 @@ class SheetClient(SingleDevice):
 
         They are drawn when the client is made and after each sheet, without regard to any answer.
         """
-        return self._next.asked
+        return tuple(self._next)
 
     @secretive
     def report(self, answers: object) -> dict[str, Any]:
@@ -189,7 +182,7 @@ class SheetClient(SingleDevice):
 
         def fill_in() -> dict[str, Any]:
             reports = _filled(self.mechanism, answers, self.asked, self._devices)
-            self._next.asked = next_asked(self.mechanism, self._words)
+            self._next[:] = next_asked(self.mechanism, self._words)
             return reports
 
         sheet: dict[str, Any] = self._budget.spend(fill_in)
@@ -280,6 +273,7 @@ class _Names(tuple[str, ...]):
 
 _VERSION = 1
 _FIELDS = {"format", "version", "questions", "ask", "refused"}
+_WAVES = ("wave", "link", "keep")
 _WAVE = 'must be the name of a wave, such as "2026-05", without blanks at its ends; or None'
 
 
@@ -363,12 +357,12 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
             if not (isinstance(wave, str) and wave.isprintable() and wave and wave == wave.strip()):
                 raise InvalidArgument("wave", wave, _WAVE)
             object.__setattr__(self, "wave", str.__str__(wave))
-        link = boolean("link", self.link)
-        object.__setattr__(self, "link", link)
+        for name in ("link", "keep"):
+            object.__setattr__(self, name, boolean(name, getattr(self, name)))
+        link = self.link
         if link and wave is None:
             remedy = 'joins the waves of a questionnaire: name this one, wave="2026-05"'
             raise InvalidArgument("link", self.link, remedy)
-        object.__setattr__(self, "keep", boolean("keep", self.keep))
         if self.keep and not link:
             remedy = "is for waves of one device: pass link=True, too"
             raise InvalidArgument("keep", True, remedy)
@@ -716,8 +710,8 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
 
     def _client(self, words: Words, budget: Budget) -> SheetClient:
         secret = budget.secret(words) if self.keep else None
-        first = _Next(next_asked(self, words))
-        return SheetClient(self, words, budget, devices(self, words, None, secret), first)
+        reporters = devices(self, words, None, secret)
+        return SheetClient(self, words, budget, reporters, [*next_asked(self, words)])
 
     # -- specification -----------------------------------------------------------------------
 
@@ -731,9 +725,7 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
             ],
             "ask": self.ask,
             "refused": dict(self.refused),
-            **({} if self.wave is None else {"wave": self.wave}),
-            **({"link": True} if self.link else {}),
-            **({"keep": True} if self.keep else {}),
+            **{name: own for name in _WAVES if (own := getattr(self, name))},
         }
 
     @classmethod
@@ -746,12 +738,11 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
             For another document, or one of another version, and a fingerprint that is missing or
             not that of the other fields.
         """
-        waves = "wave", "link", "keep"
-        checked = check_fields(document, QUESTIONNAIRE, _VERSION, _FIELDS, waves)
+        checked = check_fields(document, QUESTIONNAIRE, _VERSION, _FIELDS, _WAVES)
         if not isinstance(checked["refused"], dict):
             raise InvalidArgument("refused", checked["refused"], "must be an object")
         refused = checked["refused"] or None  # without private questions there can be none
-        given = {name: checked[name] for name in waves if name in checked}
+        given = {name: checked[name] for name in _WAVES if name in checked}
         made = cls(read_questions(checked["questions"]), checked["ask"], refused, **given)
         check_fingerprint(checked, made.fingerprint)
         return made
@@ -793,8 +784,7 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         """
         if isinstance(source, str) and source.lstrip().startswith(("{", "[")):
             return cls.from_dict(json_text(source))
-        sheet: Questionnaire = specified(source, "questionnaire", cls.from_dict)
-        return sheet
+        return specified(source, "questionnaire", cls.from_dict)
 
     def __reduce__(self) -> tuple[Any, ...]:  # read-only dicts cannot be pickled
         refused = dict(self.refused) or None
@@ -1019,16 +1009,13 @@ class Coded:
     @property
     def present(self) -> npt.NDArray[np.bool_]:
         """Which rows have a report."""
-        there: npt.NDArray[np.bool_] = self.at >= 0
-        return there
+        return np.asarray(self.at >= 0)
 
     def taken(self, rows: Array) -> Coded:
         """Those of some rows: positions, each at most once."""
-        at = self.at[rows]
+        at, some = self.at[rows], self.reports
         chosen = at[at >= 0]
-        some = self.reports
-        kept = some[chosen] if isinstance(some, Reports) else some.select(chosen)
-        return Coded.of(kept, at < 0)
+        return Coded.of(some[chosen] if isinstance(some, Reports) else some.select(chosen), at < 0)
 
 
 def as_reports(

@@ -57,8 +57,7 @@ class Question:
     @property
     def epsilon(self) -> float:
         """What one report spends, in nats."""
-        epsilon: float = self.made_by.procedure.epsilon
-        return epsilon
+        return float(self.made_by.procedure.epsilon)
 
     @property
     def labels(self) -> pd.Index[Any] | None:
@@ -66,10 +65,9 @@ class Question:
         return None if self.made_by.is_open else self.made_by.labels()
 
     @property
-    def sensitive(self) -> pd.Index[Any] | None:
+    def sensitive(self) -> Any:
         """The answers that are protected; None where all are."""
-        found: pd.Index[Any] | None = self.made_by.sensitive
-        return found
+        return self.made_by.sensitive
 
     @cached_property
     def layout(self) -> Layout:
@@ -81,7 +79,7 @@ class Question:
         """The mechanisms whose reports its columns hold, by column."""
         return {c: made_by for c, made_by in self.layout.parts.items() if made_by is not None}
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Its columns in a table of reports."""
         return self.layout.columns
@@ -91,10 +89,9 @@ class Question:
         audit: Audit = self.made_by.audit()
         return audit
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Any:
         """Its answers, reports and draw in a client document."""
-        found: dict[str, Any] = self.made_by._question_document()
-        return found
+        return self.made_by._question_document()
 
     # -- answers -----------------------------------------------------------------------------
 
@@ -177,16 +174,14 @@ class KeptQuestion(Question):
 
     @property
     def epsilon(self) -> float:
-        epsilon: float = self.made_by.lifetime_epsilon
-        return epsilon
+        return float(self.made_by.lifetime_epsilon)
 
     def audit(self) -> Audit:
         audit: Audit = self.made_by.lifetime_audit()
         return audit
 
-    def document(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.made_by._kept_document()
-        return found
+    def document(self) -> Any:
+        return self.made_by._kept_document()
 
     def remembering(self, words: Words, secret: bytes) -> Callable[[Array], Any]:
         """What `device` returns, where responses are kept under the secret of the device."""
@@ -218,9 +213,8 @@ class PersonalQuestion(Question):
         return self.made_by.categories
 
     @property
-    def sensitive(self) -> pd.Index[Any]:
-        found: pd.Index[Any] = self.made_by.mechanism.sensitive
-        return found
+    def sensitive(self) -> Any:
+        return self.made_by.mechanism.sensitive
 
     @cached_property
     def layout(self) -> Layout:
@@ -470,18 +464,14 @@ def read_questions(document: object) -> dict[str, Any]:
 def read_specification(path: FilePath) -> Mechanism | PUM | DictionarySurvey:
     """What a JSON file specifies: a mechanism of any kind, or a dictionary survey."""
     other = "is the specification of a questionnaire, not of one question"
-    made_by: Mechanism | PUM | DictionarySurvey = specified(
-        path, "mechanism", _read_mechanism, {QUESTIONNAIRE: other}
-    )
-    return made_by
+    return specified(path, "mechanism", _read_mechanism, {QUESTIONNAIRE: other})
 
 
-def _read_mechanism(document: Any) -> Mechanism | PUM | DictionarySurvey:
+def _read_mechanism(document: Any) -> Any:
     """What a specification of any kind specifies."""
     kinds: dict[str, Any] = {SURVEY: DictionarySurvey, "ldpstats-pum": PUM}
     found = next((kind for own, kind in kinds.items() if is_format(document, own)), Mechanism)
-    made_by: Mechanism | PUM | DictionarySurvey = found.from_dict(document)
-    return made_by
+    return found.from_dict(document)
 
 
 # -- Reports of devices that respondents work by hand: in groups, and with unknown parameters -----

@@ -57,7 +57,7 @@ from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.models.weighted.tables import WeightedTable
 from ldpstats.survey.analyses import grouped_rows, refuse_kept
 from ldpstats.survey.data import Held, OnEngine, maker_of
-from ldpstats.survey.design import SampleDesign, refuse_rows, stages_of
+from ldpstats.survey.design import SampleDesign, positive, refuse_rows, stages_of
 from ldpstats.survey.questionnaire import Coded
 
 Mask = npt.NDArray[np.bool_]
@@ -766,20 +766,13 @@ def trimmed(
             "trim: weights were calibrated, and trimming would move them off their totals: trim "
             "first and calibrate then, or calibrate with bounds="
         )
-    ends = []
-    which = (("lower", lower, 0.0, "least"), ("upper", upper, np.inf, "largest"))
-    for name, value, number, word in which:
-        if value is not None:
-            words = f"must be a positive finite number, the {word} weight"
-            number = real_number(name, value, words)
-            if not 0.0 < number < np.inf:
-                raise InvalidArgument(name, value, words)
-        ends.append(number)
+    low = 0.0 if lower is None else positive("lower", lower, ", the least weight")
+    high = np.inf if upper is None else positive("upper", upper, ", the largest weight")
     if lower is None and upper is None:
         raise InvalidArgument("upper", None, "give the largest weight, upper=, or lower=, or both")
-    if not ends[0] < ends[1]:
-        raise InvalidArgument("lower", lower, f"must be below upper, {ends[1]:g}")
-    change = Trimming((design.weights,), ends[0], ends[1], boolean("strict", strict))
+    if not low < high:
+        raise InvalidArgument("lower", lower, f"must be below upper, {high:g}")
+    change = Trimming((design.weights,), low, high, boolean("strict", strict))
     whole = _whole(data, design, [design.weights], "trim")
     before = adjusted(whole.cells, whole.sample, design.changes).sample
     after = adjusted(whole.cells, whole.sample, [*design.changes, change])
