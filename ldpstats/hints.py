@@ -34,8 +34,17 @@ _NO_DELTA = "privacy is pure: delta is zero, and epsilon is mechanism.epsilon"
 _PLAN = "plans are ldpstats.planning: sample_size, power, minimum_detectable, recommend"
 _READ = "a file is read by Survey('answers.csv', {'job': mechanism})"
 
+_SURVEYS = {  # what is called alike in the package and of a survey
+    "svymean": _SHARES,
+    **dict.fromkeys(("svytable", "crosstab"), _TABLE),
+    "svychisq": _TEST,
+    "svyby": _GROUPS,
+    **dict.fromkeys(("svyglm", "glm", "logit"), _REGRESSION),
+}
+
 HINTS: Mapping[str, Mapping[str, str]] = {
     "ldpstats": {
+        **_SURVEYS,
         "GRR": "generalised randomised response is KRR(categories, epsilon)",
         "RR": "randomised response is KRR(categories, epsilon), for two answers too",
         "RandomizedResponse": _KRR,
@@ -53,15 +62,7 @@ HINTS: Mapping[str, Mapping[str, str]] = {
         "plots": "results draw themselves: results.plot()",
         "utility": "it is called planning: ldpstats.planning",
         "svydesign": _SURVEY,
-        "svymean": _SHARES,
         "svytotal": "totals of the population are survey.frequencies(question).totals()",
-        "svytable": _TABLE,
-        "svychisq": _TEST,
-        "svyglm": _REGRESSION,
-        "svyby": _GROUPS,
-        "crosstab": _TABLE,
-        "glm": _REGRESSION,
-        "logit": _REGRESSION,
         "Logit": "the model of arrays is PrivatizedLogit(reports, X)",
         "MNLogit": "the model of arrays is PrivatizedMNLogit(reports, X)",
         "OrderedModel": "the model of arrays is PrivatizedOrderedModel(reports, X)",
@@ -87,8 +88,8 @@ HINTS: Mapping[str, Mapping[str, str]] = {
         "read_spss": _READ,
     },
     "Survey": {
+        **_SURVEYS,
         "mean": f"{_SHARES}, the mean of scores .mean(scores)",
-        "svymean": _SHARES,
         "proportions": _SHARES,
         "prop": _SHARES,
         "value_counts": f"{_SHARES}; survey.reports(question).to_series() are the reports",
@@ -97,17 +98,10 @@ HINTS: Mapping[str, Mapping[str, str]] = {
         "totals": "totals of the population are survey.frequencies(question).totals()",
         "quantile": "survey.frequencies(question).quantile(0.5)",
         "svyquantile": "survey.frequencies(question).quantile(0.5)",
-        "crosstab": _TABLE,
-        "svytable": _TABLE,
         "test_independence": _TEST,
         "chisq": _TEST,
-        "svychisq": _TEST,
-        "glm": _REGRESSION,
-        "logit": _REGRESSION,
-        "svyglm": _REGRESSION,
         "fit": "analyses are survey.frequencies, association, regression and others",
         "groupby": _GROUPS,
-        "svyby": _GROUPS,
         "subset": _WHERE,
         "query": _WHERE,
         "filter": _WHERE,

@@ -611,7 +611,6 @@ def _reports(
 ) -> ldp.DictionaryReports:
     """The reports of all files, one after another."""
     reports = survey.no_reports()
-    how: dict[str, Any] = {"missing": given.missing, "na": given.na}
     with running(given), progress("reading") as advance:
         if on_engine(given, files) and given.on_error == "report":
             query = opened_table(source(given), "input", None, given.engine, given.on_error)
@@ -621,7 +620,9 @@ def _reports(
             files = [file for file in files if str(file) not in left_out]
         for number, file in enumerate(files):
             show = moved(advance, number, len(files))
-            reports = reports + io.read_dictionary_reports(file, survey, **how, advance=show)
+            reports = reports + io.read_dictionary_reports(
+                file, survey, missing=given.missing, na=given.na, advance=show
+            )
     return reports
 
 

@@ -166,8 +166,9 @@ def _table(
     given: argparse.Namespace, mechanisms: dict[str, Any], law: pd.Series[Any], candidates: Any
 ) -> pd.DataFrame:
     """Standard errors with --n, or respondents, of each mechanism; all have the same categories."""
-    how = {"design_effect": given.design_effect, "candidates": candidates}
-    table = planning.compare(mechanisms, law, given.n or 1, **how)
+    table = planning.compare(
+        mechanisms, law, given.n or 1, design_effect=given.design_effect, candidates=candidates
+    )
     table = table[["epsilon", "bits", "effective_share"]]
     target = {name: getattr(given, name) for name in (*_TARGETS, "alpha")}
     aim = given.n, given.category, given.design_effect
@@ -436,8 +437,7 @@ def _device(given: argparse.Namespace) -> int:
 
     def draw() -> Any:
         ax = ldp.devices.Device(mechanism.device).plot(mechanism.categories)
-        title = title_text(given.title, "")
-        if title:
+        if title := title_text(given.title, ""):
             set_title(ax, title)
         return ax
 
@@ -448,10 +448,8 @@ def _device(given: argparse.Namespace) -> int:
         return 0
     # The probabilities of reports as a table, epsilon and the instructions
     head = ["true answer", *(f"report {label}" for label in mechanism.outputs)]
-    rows = [
-        [str(x), *map(str, row)]
-        for x, row in zip(mechanism.categories, mechanism.exact, strict=True)
-    ]
+    pairs = zip(mechanism.categories, mechanism.exact, strict=True)
+    rows = [[str(x), *map(str, row)] for x, row in pairs]
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -113,7 +113,7 @@ def read_counts(
         raise InvalidArgument("cohort", cohort, "is the column of counts")
     empty = mechanism.no_counts()
 
-    def parts() -> Iterator[Any]:
+    def parts() -> Iterator[Counts | BitCounts]:
         yield empty.bit_counts() if bits else empty
         for _, _, n, ((found, absent),) in _chunks([reports], counted, chunk_rows, advance):
             absent_n = reports_in_all(f"{path}, column {count!r}", n[absent])
@@ -335,35 +335,33 @@ def _matched(
             cohorts.append(some.cohort)
             size += size_of(some)
             refuse_more(size, most_bytes, _FEWER)
-        respondents.append(np.array(ids, dtype="O"))
+        respondents.append(pd.Index(ids, dtype=object))
         there.append(np.concatenate(has))
         groups = None if empty.cohort is None else np.concatenate(cohorts)
         reports.append(Reports(np.concatenate(y), variable.mechanism, 0, groups))
-    codes, everyone = pd.factorize(np.concatenate(respondents))
-    rows = np.full((d, len(everyone)), -1)  # of each respondent in each table
-    ends = np.cumsum(list(map(len, respondents)))[:-1]
-    for where, own, place in zip(wheres, np.split(codes, ends), rows, strict=True):
-        again = np.flatnonzero(pd.Series(own).duplicated())
+    for where, own in zip(wheres, respondents, strict=True):
+        again = np.flatnonzero(own.duplicated())
         if again.size:
-            first = int(np.argmax(own == own[again[0]])) + 1
+            value = own[again[0]]
+            first = int(np.argmax(own == value)) + 1
             remedy = f"is also the respondent of row {first}: keep one report of each respondent"
-            value = everyone[own[again[0]]]
             raise InvalidArgument(f"{where}, row {again[0] + 1}", value, remedy)
-        place[own] = np.arange(own.size)
+    everyone = respondents[0].append(respondents[1:]).unique()
+    rows = np.array([own.get_indexer(everyone) for own in respondents])  # in each table
     strangers = np.flatnonzero((rows < 0).any(axis=0))
     if strict and strangers.size:
         who = strangers[0]
-        has_one, lacks = (int(np.argmax(found)) for found in (rows[:, who] >= 0, rows[:, who] < 0))
+        holds, lacks = (int(np.argmax(found)) for found in (rows[:, who] >= 0, rows[:, who] < 0))
         raise InvalidArgument(
-            f"{wheres[has_one]}, row {rows[has_one, who] + 1}",
+            f"{wheres[holds]}, row {rows[holds, who] + 1}",
             everyone[who],
             f"is not in {wheres[lacks]} ({strangers.size} respondents are not in every table): "
             "remove them from all tables, or leave them out and count them with missing='count' "
             "(--missing count)",
         )
     parts = []
-    for place, own, found in zip(rows, there, reports, strict=True):
+    for place, has_one, found in zip(rows, there, reports, strict=True):
         # the last place serves row -1, of respondents who are not in the table
-        at = np.append(np.where(own, np.cumsum(own) - 1, -1), -1)[place]
+        at = np.append(np.where(has_one, np.cumsum(has_one) - 1, -1), -1)[place]
         parts.append((found[at[at >= 0]], at >= 0))
     return JointCounts.of_rows(parts).tally()

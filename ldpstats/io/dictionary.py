@@ -17,7 +17,6 @@ from ldpstats.io.reports import (
     SURVEY_FINGERPRINTS,
     Layout,
     ReportColumn,
-    ReportTable,
     chunks_of,
     read_fingerprints,
 )
@@ -206,8 +205,7 @@ def write_dictionary_reports(
     See `read_dictionary_reports`.
     """
     survey, chunks = chunks_of(reports, DictionaryReports, lambda chunk: chunk.survey)
-    table = ReportTable(path, Layout(survey, SURVEY_COLUMNS))
-    table.write_chunks(chunks, force, spreadsheet_safe)
+    Layout(survey, SURVEY_COLUMNS).write_chunks(path, chunks, force, spreadsheet_safe)
 
 
 @without_answers
@@ -265,8 +263,9 @@ def privatize_strings(
         "alphabet: change such strings, or let replace= put a character of the alphabet for all "
         "others"
     )
-    return ReportTable(target, Layout(client.survey, SURVEY_COLUMNS)).privatize(
+    return Layout(client.survey, SURVEY_COLUMNS).privatize(
         source,
+        target,
         column,
         client,
         None,

@@ -320,8 +320,8 @@ def read_rappor_counts(path: FilePath, rappor: RAPPOR | BooleanRAPPOR) -> Counts
                 raise InvalidArgument(f"{path}, row {row}, field {i}", count, remedy)
         rows.append((reports, ones))
     if isinstance(rappor, BooleanRAPPOR):
-        ones = sum(own for _, (own,) in rows)
-        return rappor.counts([sum(n for n, _ in rows) - ones, ones])
+        yes = sum(own for _, (own,) in rows)
+        return rappor.counts([sum(n for n, _ in rows) - yes, yes])
     C = rappor.n_cohorts
     if len(rows) != C:
         raise refusal(path, f"has {len(rows)} rows: {C} are needed, one for each cohort")

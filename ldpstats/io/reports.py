@@ -32,7 +32,6 @@ from ldpstats.io.tables import (
     check_mechanism,
     check_spreadsheet_safe,
     coded,
-    cohorts_in,
     column_metadata,
     columns_of,
     file_format,
@@ -42,16 +41,15 @@ from ldpstats.io.tables import (
     missing_texts,
     names,
     objects,
-    parsed,
     present,
-    present_bytes,
     refuse_guarded,
     refuse_missing,
+    reports_in,
     table_chunks,
     unguarded,
     write_table,
 )
-from ldpstats.labels import midpoints
+from ldpstats.labels import midpoints, preview
 from ldpstats.mechanisms import Client, Collector, Mechanism, RAPPORClient
 from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.models.dictionary.survey import DictionarySurvey, starts_of
@@ -65,7 +63,6 @@ from ldpstats.reports.layout import (
     fingerprint_column,
     holds_bytes,
     is_fingerprint,
-    label_codes,
 )
 from ldpstats.reports.single import Reports
 
@@ -115,8 +112,7 @@ def write_reports(
     9
     """
     mechanism, chunks = chunks_of(reports, Reports, lambda chunk: chunk.mechanism)
-    table = ReportTable(path, Layout(mechanism, ("report",)))
-    table.write_chunks(chunks, force, spreadsheet_safe)
+    Layout(mechanism, ("report",)).write_chunks(path, chunks, force, spreadsheet_safe)
 
 
 @without_answers
@@ -206,9 +202,9 @@ def privatize_file(
         raise InvalidArgument("client", client, "must be a collector: mechanism.collector()")
     names("name", [name])
     labels = None if client.mechanism.is_open else client.mechanism.labels()
-    table = ReportTable(target, Layout(client.mechanism, (name,)))
-    return table.privatize(
+    return Layout(client.mechanism, (name,)).privatize(
         source,
+        target,
         column,
         client,
         labels,
@@ -227,7 +223,7 @@ def _remedy(labels: pd.Index[Any] | None) -> str:
     """What to do about an answer that the mechanism refuses, without showing it."""
     if labels is None:
         return "must be text that has a UTF-8 form: convert it, or read it in its own encoding"
-    shown = ", ".join(map(repr, labels[:5].tolist())) + (", ..." if len(labels) > 5 else "")
+    shown = preview(labels)
     if midpoints(labels) is not None:
         return f"is in none of the {len(labels)} bins {shown}: correct it, or extend the edges"
     return (
@@ -294,59 +290,39 @@ class Layout:
             stored = column_metadata(path, column)
             check_stored(f"{path}, column {column!r}", stored, self.made_by)
 
-
-def check_stored(
-    where: str, stored: Mapping[bytes, bytes], made_by: Any, key: bytes | None = None
-) -> None:
-    """Refuse a column that is of another mechanism or questionnaire, as Parquet stores it."""
-    own = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
-    found = stored_text(stored, key or own)
-    if found and found != made_by.fingerprint:
-        raise MechanismMismatch(
-            f"{where} holds reports of another mechanism, survey or questionnaire: its fingerprint "
-            f"is {shorten(found)}, not that of {made_by}, {made_by.fingerprint}; use the "
-            "specification that the reports were made with"
-        )
-
-
-@dataclass(frozen=True)
-class ReportTable:
-    """A file whose columns are those of a layout, and others that are copied."""
-
-    path: FilePath
-    layout: Layout
-
-    def columns(self, reports: Any, absent: Array) -> dict[str, pd.Series[Any]]:
-        """A chunk of reports, empty where `absent`, (n,); in CSV with fingerprints."""
-        parquet = file_format(self.path) == ".parquet"
-        table = columns_of(self.layout.cells(reports), absent, parquet)
+    def chunk(self, path: FilePath, reports: Any, absent: Array) -> dict[str, pd.Series[Any]]:
+        """A chunk of reports for a file, empty where `absent`, (n,); in CSV with fingerprints."""
+        parquet = file_format(path) == ".parquet"
+        table = columns_of(self.cells(reports), absent, parquet)
         if not parquet:
-            table[self.layout.mark] = constant(self.layout.made_by.fingerprint, absent.size)
+            table[self.mark] = constant(self.made_by.fingerprint, absent.size)
         return table
 
     def write(
         self,
+        path: FilePath,
         frames: Iterable[pd.DataFrame],
         kept: Mapping[str, Mapping[bytes, bytes]] | None = None,
         **how: Any,
     ) -> None:
         """Write frames with these columns, and what is stored beside `kept` ones; `write_table`."""
-        for mechanism in filter(None, self.layout.parts.values()):
-            check_labels(self.path, mechanism, how["spreadsheet_safe"])
-        stored = {**(kept or {}), **self.layout.stored}
-        write_table(frames, self.path, self.layout.types, stored, **how)
+        for mechanism in filter(None, self.parts.values()):
+            check_labels(path, mechanism, how["spreadsheet_safe"])
+        stored = {**(kept or {}), **self.stored}
+        write_table(frames, path, self.types, stored, **how)
 
-    def write_chunks(self, chunks: Iterable[Any], force: bool, safe: bool) -> None:
+    def write_chunks(self, path: FilePath, chunks: Iterable[Any], force: bool, safe: bool) -> None:
         """Write chunks of reports; of those who gave no answer, an empty row after each chunk."""
         frames = (
-            self.columns(chunk, np.arange(len(chunk) + chunk.n_missing) >= len(chunk))
+            self.chunk(path, chunk, np.arange(len(chunk) + chunk.n_missing) >= len(chunk))
             for chunk in chunks
         )
-        self.write(map(pd.DataFrame, frames), force=force, spreadsheet_safe=safe)
+        self.write(path, map(pd.DataFrame, frames), force=force, spreadsheet_safe=safe)
 
     def privatize(
         self,
         source: FilePath,
+        target: FilePath,
         answers: str,
         client: Any,
         labels: pd.Index[Any] | None,
@@ -361,38 +337,53 @@ class ReportTable:
         chunks: Mapping[str, Any],
     ) -> tuple[int, int]:
         """Privatise a column of answers, among `labels` or any text; reports, and those missing."""
-        own = [*self.layout.stored, self.layout.mark]
-        kept = KeptColumns(source, self.path, names("keep", keep), [answers], own, spreadsheet_safe)
+        own = [*self.stored, self.mark]
+        kept = KeptColumns(source, target, names("keep", keep), [answers], own, spreadsheet_safe)
         one_of("missing", missing, ("raise", "count"))
         na = names("na", na)
-        check_paths(source, self.path, specification)
-        check_spreadsheet_safe(spreadsheet_safe, self.path)
-        where, totals = f"{source}, column {answers!r}", [0, 0]
+        check_paths(source, target, specification)
+        check_spreadsheet_safe(spreadsheet_safe, target)
+        totals = [0, 0]
 
         def frames() -> Iterator[pd.DataFrame]:
-            to_label = None if labels is None else label_of(source, labels, na)
-            texts = missing_texts(source, na, () if labels is None else labels)
-            how: Any = {"optional": kept.optional, "secret": True, "codes": [answers]}
-            for frame in table_chunks(source, [answers, *kept.names], **chunks, **how):
+            for frame in table_chunks(
+                source,
+                [answers, *kept.names],
+                **chunks,
+                optional=kept.optional,
+                secret=True,
+                codes=[answers],
+            ):
                 done = sum(totals)
-                values, absent = present(where, frame[answers], to_label, texts, True)
+                values, absent, named = answers_of(source, frame[answers], labels, na, done)
                 if missing == "raise":
-                    refuse_missing(where, done, absent)
-                named = answers_in(where, done, absent)
-                if labels is None:
-                    refuse_guarded(source, values, named)
+                    refuse_missing(named(None), done, absent)
                 reports = privatized(client, values, named, remedy)
                 totals[0] += len(reports)
                 totals[1] += int(absent.sum())
-                yield pd.DataFrame(self.columns(reports, absent) | kept.of(frame, done))
+                yield pd.DataFrame(self.chunk(target, reports, absent) | kept.of(frame, done))
             if not totals[0]:
                 raise refusal(source, "holds no answer: there is nothing to privatise")
 
         more: Any = {"force": force, "spreadsheet_safe": spreadsheet_safe}
         if specification is not None:
-            more["beside"] = {specification: specification_text(self.layout.made_by)}
-        self.write(frames(), kept.stored, **more)
+            more["beside"] = {specification: specification_text(self.made_by)}
+        self.write(target, frames(), kept.stored, **more)
         return totals[0], totals[1]
+
+
+def check_stored(
+    where: str, stored: Mapping[bytes, bytes], made_by: Any, key: bytes | None = None
+) -> None:
+    """Refuse a column that is of another mechanism or questionnaire, as Parquet stores it."""
+    own = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
+    found = stored_text(stored, key or own)
+    if found and found != made_by.fingerprint:
+        raise MechanismMismatch(
+            f"{where} holds reports of another mechanism, survey or questionnaire: its fingerprint "
+            f"is {shorten(found)}, not that of {made_by}, {made_by.fingerprint}; use the "
+            "specification that the reports were made with"
+        )
 
 
 # -- A column of privatised reports in a table: which mechanism made it, and what its fields say ---
@@ -472,55 +463,61 @@ class ReportColumn:
 
     def read(self, frame: pd.DataFrame, done: int) -> tuple[Reports, npt.NDArray[np.bool_]]:
         """The reports of a chunk, `done` rows after the start, and which of its rows have none."""
-        mechanism, labels = self.mechanism, self._labels
-        where = f"{self.path}, column {self.column!r}"
+        mechanism, labels, cohort, named = self.mechanism, self._labels, self.cohort, None
         marks = fingerprint_column(self.column), self._missing_texts
         read_fingerprints(self.path, frame, *marks, mechanism, done)
-        values, absent = self._fields(frame, self.column, labels)
-        if self.missing == "raise":
-            refuse_missing(where, done, absent)
-        cohort = self.cohort
-        if cohort is None:  # in the reports' text, or in a column of its name
-            first = values[0] if len(values) else None
-            cohort = cohort_beside(self.column, mechanism, frame.columns, first)
-        beside = f"{self.path}, column {cohort!r}"
-        if labels is None:
-            groups = None
-            if cohort is not None:
-                groups = cohorts_in(beside, mechanism, frame[cohort], absent, done)
-            return parsed(where, mechanism, values, absent, groups, done), absent
-        named = None
+        column = self._cells(frame, self.column, labels)
+        if cohort is None and cohort_column(self.column) in frame:  # or before each report
+            first = column.dropna().head(1).tolist()
+            cohort = cohort_beside(self.column, mechanism, frame.columns, *first or [None])
         if cohort is not None:
-            values, absent = self._fields(frame, self.column, cohort_labels(mechanism))
-            named = _whole(*self._fields(frame, cohort, cohort_index(mechanism)))
-        column = _whole(values, absent)
-        codes = label_codes(mechanism, (where, beside), column, named, done, self.exact)
-        blank = codes < 0  # text of blanks alone too, unless it is a label
+            named = frame[cohort]
+            if labels is not None:
+                column = self._cells(frame, self.column, cohort_labels(mechanism))
+                named = self._cells(frame, cohort, cohort_index(mechanism))
+        places = f"{self.path}, column {self.column!r}", f"{self.path}, column {cohort!r}"
+        found, absent = reports_in(places, mechanism, column, named, done, self.exact)
         if self.missing == "raise":
-            refuse_missing(where, done, blank)
-        return Reports(codes[~blank], mechanism), blank
+            refuse_missing(places[0], done, absent)
+        return found, absent
 
-    def _fields(
+    def _cells(
         self, frame: pd.DataFrame, column: str, labels: pd.Index[Any] | None
-    ) -> tuple[Any, npt.NDArray[np.bool_]]:
-        """The values of a column that are there, texts of labels as these; which rows have none."""
-        if labels is None and holds_bytes(frame[column]):
-            return present_bytes(frame[column])
+    ) -> pd.Series[Any]:
+        """A column with texts of labels as these, and empty where they mean a missing answer."""
+        if holds_bytes(frame[column]):
+            return frame[column]
         to_label = None if labels is None else label_of(self.path, labels, self.na)
-        empty = [*self._missing_texts, ""] if labels is None else self._missing_texts
-        return present(f"{self.path}, column {column!r}", frame[column], to_label, empty)
-
-
-def _whole(values: Any, absent: Array) -> Any:
-    """A whole column from its values that are there."""
-    kind = int if values.dtype.kind == "i" else object
-    return filled(values, absent, kind) if absent.any() else values
+        where = f"{self.path}, column {column!r}"
+        na = [*self._missing_texts, *([""] if labels is None else [])]
+        values, absent = present(where, frame[column], to_label, na)
+        if absent.any():
+            return filled(values, absent, int if values.dtype.kind == "i" else object)
+        return pd.Series(values, dtype=values.dtype)
 
 
 # -- Tables of true answers made into tables of reports: what all kinds of reports share ----------
 
 
 T = TypeVar("T")
+
+
+def answers_of(
+    source: FilePath,
+    column: pd.Series[Any],
+    labels: pd.Index[Any] | None,
+    na: Sequence[str],
+    done: int,
+) -> tuple[Array, npt.NDArray[np.bool_], Callable[[int | None], str]]:
+    """The answers in a column of a chunk, which rows have none, and what names the row of one."""
+    where = f"{source}, column {column.name!r}"
+    to_label = None if labels is None else label_of(source, labels, na)
+    texts = missing_texts(source, na, () if labels is None else labels)
+    values, absent = present(where, column, to_label, texts, True)
+    named = answers_in(where, done, absent)
+    if labels is None:
+        refuse_guarded(source, values, named)
+    return values, absent, named
 
 
 def chunks_of(reports: object, kind: type[T], maker: Callable[[T], Any]) -> tuple[Any, Iterator[T]]:

@@ -25,7 +25,13 @@ from ldpstats.io.storage import FilePath, checked_path, reading, refusal, replac
 from ldpstats.labels import arrow_text, factorized, is_text, missing_entries
 from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.custom import Enumerated
-from ldpstats.reports.layout import cohort_column, holds_bytes, in_pandas, plain_bytes
+from ldpstats.reports.layout import (
+    cohort_column,
+    holds_bytes,
+    in_pandas,
+    label_codes,
+    plain_bytes,
+)
 from ldpstats.reports.single import Reports
 
 Advance = Callable[[float], None]
@@ -335,37 +341,36 @@ Mask = npt.NDArray[np.bool_]
 
 
 def reports_in(
-    where: str,
+    places: tuple[str, str],
     mechanism: Mechanism,
     column: pd.Series[Any],
     cohort: pd.Series[Any] | None = None,
-) -> tuple[Reports, Mask]:
-    """The reports of a column, not labels from a list, and which rows have none, (n,)."""
-    values, absent = _present(where, column)
-    groups = None
-    if cohort is not None:
-        groups = cohorts_in(f"{where}, cohort", mechanism, cohort, absent)
-    return parsed(where, mechanism, values, absent, groups), absent
-
-
-def parsed(
-    where: str,
-    mechanism: Mechanism,
-    values: Any,
-    absent: Mask,
-    groups: Array | None,
     done: int = 0,
-) -> Reports:
-    """Reports of the rows that are not `absent`, (n,), from their values and, if apart, cohorts."""
-    with row_named(where, done, values, absent):
-        return mechanism.parse("reports", values, groups)
+    exact: bool = False,
+) -> tuple[Reports, Mask]:
+    """The reports of a column, and which rows have none, (n,).
+
+    `cohort` is the column of cohorts where they do not stand before the reports, `places` what
+    errors call both; `done` rows come before. With `exact` labels are meant as they stand.
+    """
+    if isinstance(mechanism, Enumerated):
+        codes = label_codes(mechanism, places, column, cohort, done, exact)
+        return Reports(codes[codes >= 0], mechanism), codes < 0
+    values, absent = _present(places[0], column)
+    groups = None if cohort is None else cohorts_in(places[1], mechanism, cohort, absent, done)
+    with row_named(places[0], done, values, absent):
+        return mechanism.parse("reports", values, groups), absent
 
 
 def _present(where: str, column: pd.Series[Any]) -> tuple[Any, Mask]:
     """The reports of a column in any form, and which rows have none."""
-    if holds_bytes(column):
-        return present_bytes(column)
     absent: Mask
+    if holds_bytes(column):  # in its own memory
+        if isinstance(column.dtype, pd.ArrowDtype):
+            column = in_pandas(plain_bytes(column.array.__arrow_array__()))
+        absent = column.isna().to_numpy(dtype=bool)
+        found = column[~absent] if absent.any() else column
+        return found.reset_index(drop=True), absent
     if pd.api.types.is_integer_dtype(column.dtype):
         absent = column.isna().to_numpy(dtype=bool)
         return column[~absent].to_numpy(dtype=np.int64), absent
@@ -376,15 +381,6 @@ def _present(where: str, column: pd.Series[Any]) -> tuple[Any, Mask]:
     values = objects(column)
     absent = np.asarray(pd.isna(values) | (values == ""), dtype=bool)
     return values[~absent], absent
-
-
-def present_bytes(column: pd.Series[Any]) -> tuple[pd.Series[Any], Mask]:
-    """The bytes of a column, in its own memory, and which rows have none."""
-    if isinstance(column.dtype, pd.ArrowDtype):
-        column = in_pandas(plain_bytes(column.array.__arrow_array__()))
-    absent: Mask = column.isna().to_numpy(dtype=bool)
-    found = column[~absent] if absent.any() else column
-    return found.reset_index(drop=True), absent
 
 
 def cohorts_in(

@@ -408,8 +408,8 @@ class JointCounts:
             return JointCounts.from_table(drawn.reshape(law.shape), self.mechanisms)
         cells = rng.choice(len(p), size=self.nobs, p=p / p.sum())
         parts = []
-        drawn = np.unravel_index(cells, sizes)
-        for part, values, codes in zip(self.reports, labels, drawn, strict=True):
+        places = np.unravel_index(cells, sizes)
+        for part, values, codes in zip(self.reports, labels, places, strict=True):
             how = {} if part.cohort is None else {"cohort": np.repeat(part.cohort, self.n)}
             parts.append(part.mechanism.privatize(values.take(codes), rng, **how))
         return JointCounts(parts).tally()

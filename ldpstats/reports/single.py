@@ -307,9 +307,8 @@ class Counts(Hinted):
         if self.cohort is not None and other.cohort is not None:
             cohort = np.concatenate([self.cohort, other.cohort])
         kept = [part.noise for part in (self, other) if part.noise is not None]
-        noise = np.sum(kept, axis=0) if kept else None
         missing = self.n_missing + other.n_missing
-        return _counted(y, n, cohort, self.mechanism, missing, noise)
+        return _counted(y, n, cohort, self.mechanism, missing, sum(kept) if kept else None)
 
     def __radd__(self, other: int) -> Counts:
         # sum() starts from zero
@@ -541,8 +540,7 @@ def cell_counts(counts: Counts | BitCounts) -> tuple[Array, Array]:
 
 def tallied(reports: Reports, n: npt.NDArray[np.int64] | None = None) -> Counts:
     """The counts of reports, n respondents each (None: one), equal ones merged."""
-    parts = reports.cohort, reports.mechanism, reports.n_missing
-    return _counted(reports.y, n, *parts)
+    return _counted(reports.y, n, reports.cohort, reports.mechanism, reports.n_missing)
 
 
 def _counted(

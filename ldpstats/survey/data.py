@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import filterfalse
 from pathlib import Path
 from typing import Any, Self
 
@@ -37,10 +38,11 @@ from ldpstats.io.tables import (
     unguarded,
     whole_counts,
 )
-from ldpstats.mechanisms import PUM, ByColumn, Mechanism
+from ldpstats.mechanisms import ByColumn, Mechanism
 from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.mechanisms.designs import DesignFunction
 from ldpstats.models.dictionary.survey import DictionarySurvey
+from ldpstats.models.layout import count_of
 from ldpstats.reports.layout import (
     check_fingerprints,
     cohort_beside,
@@ -99,7 +101,7 @@ class Held:
         family = questionnaire.in_wave(None)  # tables have the fingerprint of all waves
         marks: dict[str, Any] = {FINGERPRINTS: family} if whole else {}
         for question in questionnaire.entries:
-            makers_of[question.name] = maker = maker_of(question.made_by)
+            makers_of[question.name] = maker = question.layout.made_by
             marks[fingerprint_column(question.name)] = maker
             for column in question.columns:
                 own[column] = question.name
@@ -110,10 +112,10 @@ class Held:
             if column in table.columns:
                 table.check_marks(column, made_by)
         for column, name in own.items():
-            stored = table.stored(column)
-            check_stored(f"column {column!r}", stored, makers_of[name])
-            if whole:
-                check_stored(f"column {column!r}", stored, family, STORED_FINGERPRINT)
+            if stored := table.stored(column):
+                check_stored(f"column {column!r}", stored, makers_of[name])
+                if whole:
+                    check_stored(f"column {column!r}", stored, family, STORED_FINGERPRINT)
         others, known, parts = {*table.columns} - {*own}, dict(cohorts), {}
         for question in questionnaire.entries:
             designs: Sequence[str] = ()
@@ -131,8 +133,8 @@ class Held:
                     first = table.first(column)
                     if cohort := cohort_beside(column, mechanism, others, first):
                         known[column] = cohort
-            named = {column: known.get(column) for column in question.columns}
-            parts[question.name] = named | dict.fromkeys(designs)
+            named = zip(question.columns, map(known.get, question.columns), strict=True)
+            parts[question.name] = dict(named) | dict.fromkeys(designs)
         return cls(
             questionnaire=questionnaire,
             table=table,
@@ -151,7 +153,7 @@ class Held:
     @property
     def public_columns(self) -> tuple[str, ...]:
         """Names of those that hold neither reports nor fingerprints."""
-        return tuple(c for c in self.columns if c not in self.owners and c not in self.marks)
+        return tuple(filterfalse({*self.owners, *self.marks}.__contains__, self.columns))
 
     def owner(self, name: str) -> str | None:
         """The question that a column belongs to."""
@@ -247,7 +249,7 @@ class Held:
         if is_mask(condition):
             return self.masked(condition, "where")
         if isinstance(condition, Condition):
-            self.prepare(condition.columns())
+            self.table.prepare(condition.columns())
             true = sides(condition, self.tested)[0]
         elif self.remote:
             public = picked(self.query.frame(self.query.engine.session()), self.public_columns)
@@ -268,7 +270,7 @@ class Held:
         import narwhals
         import pyarrow
 
-        self.prepare(self.public_columns)
+        self.table.prepare(self.public_columns)
         columns = {}
         for name in self.public_columns:
             with suppress(InvalidArgument, OverflowError):  # of values that it may not ask for
@@ -354,10 +356,6 @@ class Held:
         parts = [pair for name in names for pair in self.parts_of(name).items()]
         return list(dict.fromkeys(c for pair in parts for c in pair if c is not None))
 
-    def prepare(self, names: Iterable[str]) -> None:
-        """Read what these columns need, together; on an engine nothing, before it is asked for."""
-        self.table.prepare(names)
-
     def numbers(self, argument: str, name: str) -> Array:
         """A public column of numbers, (n,), NaN where one is missing; `argument` names it."""
         return self._taken(as_numbers(argument, name, self.table.typed(name)))
@@ -429,7 +427,7 @@ class Held:
     def answered(self, names: Sequence[str]) -> Any:
         """How many of these columns each row has a value in: numbers, or an expression of them."""
         if not self.remote:
-            self.prepare(names)
+            self.table.prepare(names)
             return sum((self.coded(name).present for name in names), np.zeros(len(self), dtype=int))
         import narwhals
 
@@ -467,11 +465,6 @@ def check_expression(expression: Any, public: Any) -> None:
         raise InvalidArgument("where", expression, remedy) from None
     if kinds != [narwhals.Boolean]:
         raise InvalidArgument("where", expression, "must be true or false in each row")
-
-
-def maker_of(made_by: Any) -> Any:
-    """The mechanism that makes the reports of a question."""
-    return made_by.common if isinstance(made_by, PUM) else made_by
 
 
 # -- What a survey rests on, whatever kind of table it is given -----------------------------------
@@ -688,13 +681,12 @@ class OnEngine(Table):
 
     def domain(self, name: str) -> tuple[Any, Column]:
         """The distinct values of a column in the whole table as stored, and as a column of them."""
+        if name in self.sources:
+            table, old = self.sources[name]
+            raw, found = table.domain(old)
+            return raw, replace(found, name=name)
         if name not in self.domains:  # asked of the engine once, whatever is selected
-            if name in self.sources:
-                table, old = self.sources[name]
-                raw, found = table.domain(old)
-                self.domains[name] = raw, replace(found, name=name)
-            else:
-                self.learn(name, self.frame.whole().cells([name]).column(0))
+            self.learn(name, self.frame.whole().cells([name]).column(0))
         return self.domains[name]
 
     def learn(self, name: str, values: Any) -> None:
@@ -753,7 +745,7 @@ class OnEngine(Table):
         rows = np.flatnonzero(same == 0)
         times = rows.size if n is None else int(n[rows].sum())
         first = self.frame.first(column, value.as_py())
-        place = f"{times} row{'s' * (times != 1)}" + (f", the first in {first}" if first else "")
+        place = count_of(times, "row") + (f", the first in {first}" if first else "")
         return type(error)(shown, value.as_py(), f"{remedy}; {place}")
 
 
@@ -775,7 +767,7 @@ class Joined(Table):
 
     def prepare(self, names: Iterable[str]) -> None:
         for wave, old in filter(None, map(self.frame.get, names)):
-            wave.prepare([old])
+            wave.table.prepare([old])
 
     def as_column(self, name: str) -> Column:
         self.check_column(name)
@@ -813,7 +805,7 @@ def side_by_side(
         remedy = "no person is in both waves: is this the column that identifies persons?"
         raise InvalidArgument("id", id, remedy)
     sources: dict[str, tuple[Held, str]] = {id: (waves[0], id)}
-    mechanisms, owners, parts = {}, {}, {}
+    mechanisms, parts, owners = {}, {}, dict[str, str]()
     for wave, suffix in zip(waves, suffixes, strict=True):
         asked = wave.questionnaire
         new = {name: f"{name}{suffix}" for name in (*asked.questions, *wave.columns) if name != id}

@@ -192,22 +192,19 @@ class SampleDesign:
 
     def _columns(self) -> Iterator[tuple[str, str]]:
         """All columns, each with the argument that names it."""
-        given = {
-            "weights": (self.weights,),
-            "strata": self.strata,
-            "clusters": self.clusters,
-            "fpc": self.fpc,
-            "replicate_weights": self.replicate_columns,
-        }
+        given = self._stated() | {"replicate_weights": self.replicate_columns}
         for argument, names in given.items():
-            yield from ((argument, name) for name in names if name is not None)
+            for name in filter(None, names):
+                yield argument, name
+
+    def _stated(self, no_weights: str | None = None) -> dict[str, tuple[str | None, ...]]:
+        own = {"weights": (self.weights or no_weights,), "strata": self.strata}
+        return own | {"clusters": self.clusters, "fpc": self.fpc}
 
     def __repr__(self) -> str:
-        given = {"weights": (self.weights or "from fpc",), "strata": self.strata}
-        given |= {"clusters": self.clusters, "fpc": self.fpc}
         parts = [
             f"{what}: {', '.join(str(name or 'none') for name in names)}"
-            for what, names in given.items()
+            for what, names in self._stated("from fpc").items()
             if names
         ]
         if self.replicates is not None:

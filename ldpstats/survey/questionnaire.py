@@ -43,10 +43,9 @@ from ldpstats.io.storage import FilePath
 from ldpstats.io.tables import columns_of, reports_in
 from ldpstats.labels import as_series, column_name, matched
 from ldpstats.mechanisms import Mechanism
-from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.mechanisms.krr import Observed
 from ldpstats.models.dictionary.survey import DictionarySurvey
-from ldpstats.reports.layout import fingerprint_column, label_codes
+from ldpstats.reports.layout import fingerprint_column
 from ldpstats.reports.single import Reports
 from ldpstats.sampling.samplers import Words, simulation_words, system_words
 from ldpstats.survey.questions import (
@@ -671,8 +670,13 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         try:
             checked_parameters(self, None)
             own = None if tags is None else devices(self, system_words(entropy), tags)
-            how: dict[str, Any] = {"reports": reports, "state": state, "max_epsilon": max_epsilon}
-            made = super().client(entropy, **how, allow_no_privacy=allow_no_privacy)
+            made = super().client(
+                entropy,
+                reports=reports,
+                state=state,
+                max_epsilon=max_epsilon,
+                allow_no_privacy=allow_no_privacy,
+            )
             if tags is None or own is None:
                 return made
             return replace(made, _devices={**made._devices, **{name: own[name] for name in tags}})
@@ -1030,11 +1034,8 @@ def as_reports(
     With ``exact=True`` they are labels as they stand. Errors name the question, the row from 1, and
     the value.
     """
-    if isinstance(mechanism, Enumerated):
-        codes = label_codes(mechanism, (name, f"{name}, cohort"), column, cohort, exact=exact)
-        reports = Reports(codes[codes >= 0], mechanism, name=name)
-        return Coded.of(reports, codes < 0)
-    found, absent = reports_in(name, mechanism, column, cohort)
+    places = name, f"{name}, cohort"
+    found, absent = reports_in(places, mechanism, column, cohort, exact=exact)
     return Coded.of(replace(found, name=name), absent)
 
 

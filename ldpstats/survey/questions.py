@@ -42,6 +42,11 @@ Named = Callable[[int | None], str]
 _ROW, _PLACE = re.compile(r", row (\d+)$"), re.compile(r"\[(\d+)\]$")
 
 
+def maker_of(made_by: Any) -> Any:
+    """The mechanism that makes the reports of a question."""
+    return made_by.common if isinstance(made_by, PUM) else made_by
+
+
 @dataclass(frozen=True, eq=False)
 class Question:
     """A named question, and the mechanism that privatises its answers."""
@@ -72,7 +77,7 @@ class Question:
     @cached_property
     def layout(self) -> Layout:
         """How its reports stand in a table."""
-        return Layout(self.made_by, (self.name,))
+        return Layout(maker_of(self.made_by), (self.name,))
 
     @cached_property
     def mechanisms(self) -> Mapping[str, Mechanism]:
@@ -86,7 +91,7 @@ class Question:
 
     def audit(self) -> Audit:
         """The audit of its mechanism."""
-        audit: Audit = self.made_by.audit()
+        audit: Audit = maker_of(self.made_by).audit()
         return audit
 
     def document(self) -> Any:
@@ -150,7 +155,7 @@ class Question:
 
     def message(self, reports: Any) -> Any:
         """What a device sends for one report, in plain Python."""
-        return self.made_by.procedure.message(reports)
+        return maker_of(self.made_by).procedure.message(reports)
 
     def device(self, words: Words, tags: Mapping[Any, Any]) -> Callable[[Array], Any]:
         """The function from one answer, in the form of `answers`, to what a device sends."""
@@ -216,19 +221,9 @@ class PersonalQuestion(Question):
     def sensitive(self) -> Any:
         return self.made_by.mechanism.sensitive
 
-    @cached_property
-    def layout(self) -> Layout:
-        return Layout(self.made_by.common, (self.name,))
-
-    def audit(self) -> Audit:
-        return self.made_by.common.audit()
-
     def draw(self, given: Array, words: Words, tags: Mapping[Any, Any] | None = None) -> Reports:
         codes = self.made_by.preprocess(self.labels.take(given), tags)
         return Reports(self.made_by.common.sample(codes, words), self.made_by.common)
-
-    def message(self, reports: Reports) -> Any:
-        return self.made_by.common.procedure.message(reports)
 
     def device(self, words: Words, tags: Mapping[Any, Any]) -> Callable[[Array], Any]:
         own = self.made_by.client(tags, entropy_of(words), reports=None)  # the sheet has the budget
@@ -467,11 +462,12 @@ def read_specification(path: FilePath) -> Mechanism | PUM | DictionarySurvey:
     return specified(path, "mechanism", _read_mechanism, {QUESTIONNAIRE: other})
 
 
-def _read_mechanism(document: Any) -> Any:
+def _read_mechanism(document: Any) -> Mechanism | PUM | DictionarySurvey:
     """What a specification of any kind specifies."""
     kinds: dict[str, Any] = {SURVEY: DictionarySurvey, "ldpstats-pum": PUM}
     found = next((kind for own, kind in kinds.items() if is_format(document, own)), Mechanism)
-    return found.from_dict(document)
+    made_by: Mechanism | PUM | DictionarySurvey = found.from_dict(document)
+    return made_by
 
 
 # -- Reports of devices that respondents work by hand: in groups, and with unknown parameters -----

@@ -11,7 +11,7 @@ from inspect import signature
 from itertools import filterfalse
 from numbers import Number
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
 
 import numpy as np
 import pandas as pd
@@ -685,6 +685,28 @@ class Survey(Hinted):
             return reports
         return replace(reports, ids=identifiers(rows, id)[0][found.present].to_numpy())
 
+    @overload
+    def frequencies(
+        self,
+        name: str,
+        by: None = ...,
+        candidates: Any = ...,
+        incomplete: bool = ...,
+        method: Any = ...,
+        **how: Any,
+    ) -> FrequencyResults | WeightedResults: ...
+
+    @overload
+    def frequencies(
+        self,
+        name: str,
+        by: str | Sequence[str],
+        candidates: Any = ...,
+        incomplete: bool = ...,
+        method: Any = ...,
+        **how: Any,
+    ) -> GroupedResults | WeightedResults: ...
+
     def frequencies(
         self,
         name: str,
@@ -1017,8 +1039,9 @@ class Survey(Hinted):
         groups = joint_groups(self.data, asked)
         if not groups[0].nobs:
             raise self._nobody(names)
-        given: dict[str, Any] = {"candidates": candidates, "other": other, "names": names}
-        return AssociationModel(groups, memoised=False, **given).fit(method, **how)
+        return AssociationModel(
+            groups, memoised=False, candidates=candidates, other=other, names=names
+        ).fit(method, **how)
 
     def associations(
         self,
@@ -1124,8 +1147,9 @@ class Survey(Hinted):
         if not keep:
             refuse_kept(self.data, names, memoised, "a joint model")
         data = cell_data(self.data, self.design, names, formulas_of(structure, parameters))
-        how: dict[str, Any] = {"memoised": keep, "parameters": parameters}
-        return CellModel(data, structure, names, candidates=candidates, **how)
+        return CellModel(
+            data, structure, names, candidates=candidates, memoised=keep, parameters=parameters
+        )
 
     def paths(self, names: Sequence[str], name: str, memoised: bool | None = None) -> Survey:
         """The survey with the waves of one question as one, whose answers are paths.
@@ -1386,7 +1410,7 @@ class Survey(Hinted):
                 sample=sample,
                 facts=lambda used: sample_facts(replace(weighed, inside=used), design),
             )
-        rows.prepare(names)
+        rows.table.prepare(names)
         if beside:
             extras = replace(extras, offset=rows.numbers("offset", beside[0]))
         frame = pd.DataFrame(

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, combinations
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -55,10 +56,11 @@ from ldpstats.models.weighted.calibration import WeightStep, weight_step
 from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
 from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.models.weighted.tables import WeightedTable
-from ldpstats.survey.analyses import grouped_rows, refuse_kept
-from ldpstats.survey.data import Held, OnEngine, maker_of
+from ldpstats.survey.analyses import combined, grouped_rows, refuse_kept
+from ldpstats.survey.data import Held, OnEngine
 from ldpstats.survey.design import SampleDesign, positive, refuse_rows, stages_of
 from ldpstats.survey.questionnaire import Coded
+from ldpstats.survey.questions import maker_of
 
 Mask = npt.NDArray[np.bool_]
 
@@ -93,7 +95,8 @@ def weigh(
     whole, rows = whole_of(data)
     changes, summed = design.changes, design.summed
     keys = filter(None, chain.from_iterable(design.stages))
-    needed = list(dict.fromkeys([*keys, *names, *(c for one in changes for c in one.columns)]))
+    changed = chain.from_iterable(map(attrgetter("columns"), changes))
+    needed = list(dict.fromkeys([*keys, *names, *changed]))
     cells: Held
     n: Array | None = None  # respondents of each cell, (c,); None: a row each
     if whole.remote:
@@ -106,7 +109,7 @@ def weigh(
         squares = columns.get("w0w0")
     else:
         cells, weights = whole, []
-        cells.prepare([*needed, *summed])
+        cells.table.prepare([*needed, *summed])
         for name, argument in summed.items():
             values = cells.numbers(argument, name)
             _refuse_weights(argument, name, values)
@@ -336,7 +339,7 @@ class MarginCells:
 def margin_cells(held: Held, given: Sequence[Margin], n: Array) -> MarginCells:
     """Distinct combinations of the columns of margins; `n`, (c,): respondents of each row."""
     arguments = {name: margin.argument for margin in given for name in margin.columns}
-    held.prepare(arguments)
+    held.table.prepare(arguments)
     columns = []
     for name, argument in arguments.items():
         column = held.public(name).categories(_LABELS)
@@ -346,11 +349,8 @@ def margin_cells(held: Held, given: Sequence[Margin], n: Array) -> MarginCells:
             remedy += "of them and give its total"
             raise InvalidArgument(argument, name, remedy)
         columns.append(column)
-    at = np.zeros(len(held), dtype=np.int64)
-    for column in columns:  # numbered anew each time, so that they stay small
-        at = pd.factorize(at * len(column.values) + column.codes)[0].astype(np.int64)
-    first = np.empty(int(at.max()) + 1, dtype=np.int64)
-    first[at[::-1]] = np.arange(len(at))[::-1]
+    at = combined(columns)
+    first = np.unique(at, return_index=True)[1]
     values = tuple(column.values[column.codes[first]] for column in columns)
     return MarginCells(tuple(arguments), values, at)
 
@@ -621,7 +621,7 @@ def cell_data(
         weighed = weigh(held, design, asked)
         cells, sample, inside = weighed.cells, weighed.sample, np.flatnonzero(weighed.inside)
         n, w, rows = sample.n[inside].astype(np.int64), sample.w[inside], inside
-    cells.prepare(asked)
+    cells.table.prepare(asked)
     coded = [cells.coded(name).taken(rows) for name in names]
     parts = [[(one.reports, one.present)] for one in coded]
     if design is not None:
