@@ -28,7 +28,7 @@ from ldpstats.io.tables import (
     CHUNK_ROWS,
     Advance,
     answers_in,
-    arrow_type,
+    cell_type,
     check_mechanism,
     check_spreadsheet_safe,
     coded,
@@ -202,13 +202,21 @@ def privatize_file(
         raise InvalidArgument("client", client, "must be a collector: mechanism.collector()")
     names("name", [name])
     labels = None if client.mechanism.is_open else client.mechanism.labels()
+    if labels is None:
+        remedy = "must be text that has a UTF-8 form: convert it, or read it in its own encoding"
+    elif midpoints(labels) is not None:
+        remedy = f"is in none of the {len(labels)} bins {preview(labels)}: correct it, or extend "
+        remedy += "the edges"
+    else:
+        remedy = f"is not among the {len(labels)} labels {preview(labels)}: correct it or add the "
+        remedy += "label to categories="
     return Layout(client.mechanism, (name,)).privatize(
         source,
         target,
         column,
         client,
         labels,
-        _remedy(labels),
+        remedy,
         keep=keep,
         missing=missing,
         na=na,
@@ -216,18 +224,6 @@ def privatize_file(
         spreadsheet_safe=spreadsheet_safe,
         force=force,
         chunks={"chunk_rows": chunk_rows, "advance": advance},
-    )
-
-
-def _remedy(labels: pd.Index[Any] | None) -> str:
-    """What to do about an answer that the mechanism refuses, without showing it."""
-    if labels is None:
-        return "must be text that has a UTF-8 form: convert it, or read it in its own encoding"
-    shown = preview(labels)
-    if midpoints(labels) is not None:
-        return f"is in none of the {len(labels)} bins {shown}: correct it, or extend the edges"
-    return (
-        f"is not among the {len(labels)} labels {shown}: correct it or add the label to categories="
     )
 
 
@@ -252,7 +248,9 @@ class Layout:
     @property
     def types(self) -> dict[str, str]:
         """Arrow's type of each column."""
-        return {c: "int64" if by is None else arrow_type(by) for c, by in self.parts.items()}
+        kinds = {c: int if by is None else cell_type(by) for c, by in self.parts.items()}
+        known = {int: "int64", float: "double", bool: "bool"}  # labels of several types are text
+        return {column: known.get(kind, "string") for column, kind in kinds.items()}
 
     def cells(self, reports: Any) -> dict[str, Any]:
         """What the columns have, for `columns_of`: reports, or whole numbers."""
@@ -476,8 +474,10 @@ class ReportColumn:
                 column = self._cells(frame, self.column, cohort_labels(mechanism))
                 named = self._cells(frame, cohort, cohort_index(mechanism))
         places = f"{self.path}, column {self.column!r}", f"{self.path}, column {cohort!r}"
-        found, absent = reports_in(places, mechanism, column, named, done, self.exact)
         if self.missing == "raise":
+            refuse_missing(places[0], done, column.isna().to_numpy(dtype=bool))
+        found, absent = reports_in(places, mechanism, column, named, done, self.exact)
+        if self.missing == "raise":  # text of blanks alone too
             refuse_missing(places[0], done, absent)
         return found, absent
 

@@ -172,7 +172,14 @@ def _commit(targets: Sequence[_Target], permissions: Sequence[Permissions]) -> N
                     # nothing can fail after the last one: no backup is needed
                     target.place(keep=target is not targets[-1])
         except BaseException:
-            _undo(begun)
+            failures = []  # all places are restored, then the first is told
+            for target, identity in reversed(begun):
+                try:
+                    target.undo(identity)
+                except InvalidArgument as error:
+                    failures.append(error)
+            if failures:
+                raise failures[0] from None
             raise
         for target in targets:
             with suppress(OSError):
@@ -189,18 +196,6 @@ def flush_folder(folder: FilePath) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _undo(begun: Sequence[tuple[_Target, tuple[int, int]]]) -> None:
-    """Restore all places; then raise the first error, if any."""
-    failures = []
-    for target, identity in reversed(begun):
-        try:
-            target.undo(identity)
-        except InvalidArgument as error:
-            failures.append(error)
-    if failures:
-        raise failures[0]
 
 
 # -- one file --------------------------------------------------------------------------------------

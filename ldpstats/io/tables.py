@@ -408,11 +408,6 @@ def cell_type(mechanism: Mechanism) -> type:
     return kinds.pop() if len(kinds) == 1 else object
 
 
-def arrow_type(mechanism: Mechanism) -> str:
-    """What Arrow calls that type; several are text."""
-    return {int: "int64", float: "double", bool: "bool"}.get(cell_type(mechanism), "string")
-
-
 def filled(cells: Any, absent: Mask, kind: type = object) -> pd.Series[Any]:
     """A column of cells of one type in this order, empty where a respondent is `absent`, (n,)."""
     empty: Any = {int: 0, bool: False, float: np.nan}.get(kind)

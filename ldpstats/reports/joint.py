@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from math import prod
 from operator import attrgetter, is_
 from typing import Any
@@ -26,7 +27,6 @@ from ldpstats.reports.single import (
     check_same,
     checked_parts,
     cohort_groups,
-    cohort_strata,
     held,
     numbered_reports,
     possible_reports,
@@ -332,11 +332,14 @@ class JointCounts:
 
         One group, unless variables share cohorts: then one for each combination of cohorts.
         """
-        found = cohort_strata(self.reports, self.nobs)
-        if found is None:
+        groups = [group for group in cohort_groups(self.reports, self.nobs) if len(group) > 1]
+        if not groups:
             return self, [slice(0, len(self.n))]
-        order, slices = found
-        return self._take(order, self.n[order]), slices
+        shared: Any = [self.reports[v].cohort for group in groups for v in group]
+        keys = np.column_stack(shared)
+        labels = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+        order, ends = np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels)).tolist()
+        return self._take(order, self.n[order]), [slice(*pair) for pair in pairwise([0, *ends])]
 
     def by_cohort(self) -> list[JointCounts]:
         """The same respondents by the cohorts of devices that have some, each with its own device.

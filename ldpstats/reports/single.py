@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, ClassVar, Literal, NoReturn, overload
 
 import numpy as np
@@ -308,7 +307,8 @@ class Counts(Hinted):
             cohort = np.concatenate([self.cohort, other.cohort])
         kept = [part.noise for part in (self, other) if part.noise is not None]
         missing = self.n_missing + other.n_missing
-        return _counted(y, n, cohort, self.mechanism, missing, sum(kept) if kept else None)
+        noise = np.sum(kept, axis=0) if kept else None
+        return _counted(y, n, cohort, self.mechanism, missing, noise)
 
     def __radd__(self, other: int) -> Counts:
         # sum() starts from zero
@@ -862,7 +862,7 @@ def check_ids(ids: Sequence[Any], variables: int, u: int) -> None:
             )
 
 
-# -- Cohorts that reports on several variables share, and the strata that they make ---------------
+# -- Cohorts that reports on several variables share ----------------------------------------------
 
 
 _CHANCE = 1e-6  # of as many equal cohorts, where devices drew both
@@ -882,18 +882,6 @@ def cohort_groups(reports: Sequence[Reports], nobs: int) -> list[list[int]]:
         else:
             groups.append([v])
     return groups
-
-
-def cohort_strata(reports: Sequence[Reports], nobs: int) -> tuple[Array, list[slice]] | None:
-    """An order of the combinations by shared cohorts, and the slice of each; None without any."""
-    groups = [group for group in cohort_groups(reports, nobs) if len(group) > 1]
-    if not groups:
-        return None
-    shared = [reports[v].cohort for group in groups for v in group]
-    keys = np.column_stack([cohort for cohort in shared if cohort is not None])
-    labels = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-    ends = [0, *np.cumsum(np.bincount(labels)).tolist()]
-    return np.argsort(labels, kind="stable"), [slice(*pair) for pair in pairwise(ends)]
 
 
 def may_share(first: Reports, second: Reports, n: Array, alike: bool) -> bool:

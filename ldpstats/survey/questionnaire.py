@@ -235,11 +235,11 @@ def _filled(
 def _answer(sheet: Any, name: str, answer: object) -> npt.NDArray[Any] | None:
     """One answer in the form that a question's device takes; None if it is missing."""
     question: Question = sheet.question(name)
-    values = np.empty(1, dtype=object)
-    values[0] = answer  # a list in it is one answer, and refused
     if name in sheet.refused and _is_missing(answer, question):
         # before it is read: in the time of any answer, which does not tell who refused
-        values[0] = sheet.refused[name]
+        answer = sheet.refused[name]
+    values = np.empty(1, dtype=object)
+    values[0] = answer  # a list in it is one answer, and refused
     given, absent = question.answers(values, lambda i: f"answers[{name!r}]")
     given, absent = filled_in(question, sheet.refused, given, absent)
     return None if absent[0] else given

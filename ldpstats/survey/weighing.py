@@ -59,14 +59,14 @@ from ldpstats.models.weighted.tables import WeightedTable
 from ldpstats.survey.analyses import combined, grouped_rows, refuse_kept
 from ldpstats.survey.data import Held, OnEngine
 from ldpstats.survey.design import SampleDesign, positive, refuse_rows, stages_of
-from ldpstats.survey.questionnaire import Coded
 from ldpstats.survey.questions import maker_of
+from ldpstats.survey.tables import Table
 
 Mask = npt.NDArray[np.bool_]
 
 _POSITIVE = (
     f"must be a positive number, from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}: correct it, or leave "
-    "out who was not in the sample; codes of na= that are for other columns need their names"
+    "out who was not in the sample"
 )
 _ZERO = (
     "must be a positive number: a domain is selected by where(...), which keeps the design; leave "
@@ -102,8 +102,16 @@ def weigh(
     if whole.remote:
         cells, sums = whole.weighted(needed, list(summed), data, design.factors)
         columns = {name: sums.column(name).to_numpy() for name in sums.column_names}
-        if summed and columns["bad"].any():
-            _explain(whole, design)
+        if summed and columns["bad"].any():  # another query finds what is wrong
+            for name, argument in summed.items():
+                own = argument == "weights"
+                bad = whole.query.filtered(bad_weight(name, own))
+                if len(bad):
+                    value, size = bad.one(name), count_of(len(bad), "row")
+                    remedy = _ZERO if value == 0 else _POSITIVE if own else _NOT_NEGATIVE
+                    first, colon, rest = remedy.partition(":")
+                    words = f"{first} (in {size}){colon}{rest}"
+                    raise InvalidArgument(f"{argument} {name!r}", value, words)
         n, inside = columns["n"], columns["inside"].astype(bool)
         weights = [columns[f"w{i}"] for i in range(len(summed))]
         squares = columns.get("w0w0")
@@ -112,6 +120,10 @@ def weigh(
         cells.table.prepare([*needed, *summed])
         for name, argument in summed.items():
             values = cells.numbers(argument, name)
+            if na := Table.missing_codes(cells.table, name):  # as they were given
+                remedy = f"is missing: na={[*na]!r} makes these codes missing in this column too; "
+                remedy += "give the codes of some columns only, na={'COLUMN': [CODE]}, or leave "
+                refuse_rows(argument, name, np.isnan(values), None, f"{remedy}such rows out", None)
             _refuse_weights(argument, name, values)
             weights.append(weights[0] * values if weights and design.factors else values)
         inside = np.full(len(cells), False)
@@ -166,19 +178,6 @@ def whole_of(data: Held) -> tuple[Held, Array | slice]:
             "known: choose them by where(condition) alone"
         )
     return (data, slice(None)) if data.rows is None else (replace(data, rows=None), data.rows)
-
-
-def _explain(whole: Held, design: SampleDesign) -> None:
-    """Refuse weights of an engine's table, by another query that finds what is wrong with them."""
-    for name, argument in design.summed.items():
-        own = argument == "weights"
-        bad = whole.query.filtered(bad_weight(name, own))
-        if len(bad):
-            value = bad.one(name)
-            remedy = _ZERO if value == 0 else _POSITIVE if own else _NOT_NEGATIVE
-            first, colon, rest = remedy.partition(":")
-            words = f"{first} (in {count_of(len(bad), 'row')}){colon}{rest}"
-            raise InvalidArgument(f"{argument} {name!r}", value, words)
 
 
 def _warn_of_size(sums: Array, w: Array, factors: bool) -> None:
@@ -524,12 +523,25 @@ def weighted_crossing(
     listed = per_variable("candidates", candidates, names)
     others = per_variable("other", other, names, scalar=True)
     weighed = weigh(held, design, names)
-    variables = tuple(
-        _crossed(name, weighed.cells.coded(name), own, rest)
-        for name, own, rest in zip(names, listed, others, strict=True)
-    )
+    variables = []
+    for name, own, rest in zip(names, listed, others, strict=True):
+        coded = weighed.cells.coded(name)
+        if coded.reports.mechanism.is_open:
+            if rest is not False and rest is not None:
+                remedy = f"leave it out: with weights the list of {name} is taken to be complete"
+                raise InvalidArgument("other", rest, remedy)
+            variables.append(WeightedVariable(name, coded.reports, coded.at, own))
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IncompleteListWarning)  # which is refused below
+            (reports,), spec = prepared([coded.reports], own, rest, name)
+        if not spec.complete:
+            remedy = f"must be True for {name}: with weights a table is of all answers"
+            raise InvalidArgument("other", rest, remedy)
+        variables.append(WeightedVariable(name, reports, coded.at))
     domain = np.where(weighed.inside, 0, -1)
-    return WeightedModel(weighed.sample, sample_facts(weighed, design), variables, domain)
+    facts = sample_facts(weighed, design)
+    return WeightedModel(weighed.sample, facts, tuple(variables), domain)
 
 
 def weighted_pairs(
@@ -580,22 +592,6 @@ def weighted_change(
     if not model.inside.any():
         raise InvalidArgument("names", list(names), f"nobody of {len(held)} answered both")
     return model.fit(method)
-
-
-def _crossed(name: str, coded: Coded, candidates: Any, other: Any) -> WeightedVariable:
-    """A question of a table, its categories lumped where that is asked for."""
-    if coded.reports.mechanism.is_open:
-        if other is not False and other is not None:
-            remedy = f"leave it out: with weights the list of {name} is taken to be complete"
-            raise InvalidArgument("other", other, remedy)
-        return WeightedVariable(name, coded.reports, coded.at, candidates)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IncompleteListWarning)  # which is refused below
-        (reports,), spec = prepared([coded.reports], candidates, other, name)
-    if not spec.complete:
-        remedy = f"must be True for {name}: with weights a table is of all answers"
-        raise InvalidArgument("other", other, remedy)
-    return WeightedVariable(name, reports, coded.at)
 
 
 def cell_data(
