@@ -94,7 +94,7 @@ def add_fit(commands: Any) -> None:
     add_among("--candidates", "text file of candidates, one a line", "FILE", action=Once)
     add_among("--map", "map of candidates of google/rappor (CSV)", "FILE")
     words = "with --questionnaire: public column that makes groups; may be given again"
-    add("--by", words, "COLUMN", action="append", default=[])
+    add("--by", words, "COLUMN", several=True)
     add_where(add)
     add("--bits", "sum bits instead of keeping their patterns")
     words = "mle (default), inversion (default with candidates or --bits), lasso, em, ..."
@@ -317,8 +317,8 @@ def add_associate(commands: Any) -> None:
     add = adder(command)
     add("input", "table of reports: a file, a folder or a pattern in quotes", "INPUT")
 
-    def each(name: str, metavar: str, words: str, **how: Any) -> None:
-        add(name, f"each: {words}", metavar, action="append", default=[], **how)
+    def each(name: str, metavar: str, words: str) -> None:
+        add(name, f"each: {words}", metavar, several=True)
 
     each("--spec", "FILE", "specification of the mechanism (JSON)")
     words = "questionnaire of the table (JSON), instead of --spec"
@@ -334,7 +334,7 @@ def add_associate(commands: Any) -> None:
     each("--candidates", "FILE", words)
     add("--other", 'add a category "Other" for all other answers')
     words = "table of the next variable (once for each but the first)"
-    add("--with", words, "FILE", dest="others", action="append", default=[])
+    add("--with", words, "FILE", dest="others", several=True)
     add("--id", "column that identifies the respondents, in every table", "COLUMN")
     add("--count", "column of counts, where a row is many respondents", "COLUMN")
     words = "mle (default), one_step, em, inversion, ..."
@@ -980,7 +980,7 @@ def add_design(command: argparse.ArgumentParser) -> None:
 
     def by_stage(name: str, words: str) -> None:
         words += "; given again for each further stage"
-        add(name, words, "COLUMN", action="append", default=[])
+        add(name, words, "COLUMN", several=True)
 
     by_stage("--strata", f"column of strata, {_NONE} where a stage has none")
     by_stage("--clusters", "column of sampling units")

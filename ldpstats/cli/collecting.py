@@ -75,7 +75,7 @@ def add_collect(commands: Any) -> None:
     add("--port", "0 takes any that is free (default: 8000)", type=int, default=8000)
     words = "origin of another page that may send sheets, such as https://survey.example; null for "
     words += "pages that are opened from a disk; may be repeated"
-    add("--origin", words, "URL", dest="origins", action="append", default=[])
+    add("--origin", words, "URL", dest="origins", several=True)
     words = "all requests come through a proxy, which appends the address to X-Forwarded-For"
     add("--behind-proxy", words)
     limits, of = Limits(), "sheets in a minute"
@@ -85,7 +85,7 @@ def add_collect(commands: Any) -> None:
     add("--max-per-address", words, "N", type=int, default=limits.per_address)
     words = "codes of ldpstats invite, as it writes them for the collector: a sheet is taken with "
     words += "a code alone, and a code takes one; may be repeated"
-    add("--invitations", words, "FILE", action="append", default=[])
+    add("--invitations", words, "FILE", several=True)
     add("--max-sheets", "sheets that are taken in all (default: all)", "N", type=int)
     words = "show at /counts what the sheets in files say, with intervals that hold however often "
     words += "one looks; whoever reaches the collector sees them"
@@ -301,7 +301,7 @@ def add_conformance(commands: Any) -> None:
     add("program", "the client: a program", "COMMAND")
     add("rest", "its arguments", "ARG", nargs=argparse.REMAINDER)
     words = "run these vectors alone: the name of one, or a kind of draw; may be repeated"
-    add("--only", words, "NAME_OR_KIND", action="append", default=[])
+    add("--only", words, "NAME_OR_KIND", several=True)
     words = "how many random vectors to add, which nobody can have stored (default: 500)"
     add("--random", words, "N", type=int, default=500)
     words = "makes the same random vectors again (default: another one each time)"
@@ -557,7 +557,7 @@ def add_privatize(commands: Any) -> None:
     words = "what to call the column of reports (default: report)"
     add("--as", words, "COLUMN", dest="name")
     words = "copy another column too, as it is: an identifier, or reports made before"
-    add("--keep", words, "COLUMN", action="append", default=[])
+    add("--keep", words, "COLUMN", several=True)
     words = "CSV: put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet "
     words += "would run as a formula. Labels, identifiers and missing answers are read without it; "
     words += "a later run refuses answers kept with --keep that have it, if any text is an answer"

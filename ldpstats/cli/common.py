@@ -42,9 +42,14 @@ def added(
 
 
 def adder(to: Any) -> Callable[..., None]:
-    """What adds an option: its name, words, and what its value is called; a flag has no more."""
+    """What adds an option: its name, words, and what its value is called; a flag has no more.
 
-    def add(name: str, words: str, metavar: Any = "", **how: Any) -> None:
+    `several` times it may be given, for a list of values.
+    """
+
+    def add(name: str, words: str, metavar: Any = "", several: bool = False, **how: Any) -> None:
+        if several:
+            how |= {"action": "append", "default": []}
         if metavar:
             how["metavar"] = metavar
         elif name.startswith("-") and not how:
@@ -112,7 +117,7 @@ def add_reading(
     add("--missing", words, choices=("raise", "count"), default=missing)
     words = "text that means missing too"
     words += "" if missing else "; COLUMN=TEXT in one column, beside --questionnaire"
-    add("--na", words, "TEXT", action="append", default=[])
+    add("--na", words, "TEXT", several=True)
     add("--force", "overwrite files that exist")
 
 

@@ -56,11 +56,11 @@ def add_plan(commands: Any) -> None:
     add = adder(command)
     add("--categories", "labels separated by commas, or their number k", "LABELS")
     words = "privacy of a report, in nats; may be given again"
-    add("--epsilon", words, type=float, action="append", default=[])
-    add("--mechanism", "a kind; may be repeated", choices=KINDS, action="append", default=[])
+    add("--epsilon", words, type=float, several=True)
+    add("--mechanism", "a kind; may be repeated", choices=KINDS, several=True)
     add_device_options(add)
     words = "specification of a mechanism to compare (JSON); may be given again"
-    add("--spec", words, "FILE", action="append", default=[])
+    add("--spec", words, "FILE", several=True)
     words = "text file of candidates, one a line, where any text is an answer"
     add("--candidates", words, "FILE")
     words = (
@@ -311,7 +311,7 @@ def add_device_options(add: Callable[..., Any]) -> None:
 
 def _add_param(add: Callable[..., Any]) -> None:
     words = "a parameter of the design, such as p1=.8, p=1/6 or yes=1,2; once for each"
-    add("--param", words, "NAME=VALUE", action="append", default=[])
+    add("--param", words, "NAME=VALUE", several=True)
 
 
 def refuse_params(given: argparse.Namespace) -> None:

@@ -36,11 +36,13 @@ from ldpstats.io.tables import (
     columns_of,
     file_format,
     filled,
+    found_in,
     guarded,
     label_of,
     missing_texts,
     names,
     objects,
+    parsed,
     present,
     refuse_guarded,
     refuse_missing,
@@ -464,36 +466,42 @@ class ReportColumn:
         mechanism, labels, cohort, named = self.mechanism, self._labels, self.cohort, None
         marks = fingerprint_column(self.column), self._missing_texts
         read_fingerprints(self.path, frame, *marks, mechanism, done)
-        column = self._cells(frame, self.column, labels)
-        if cohort is None and cohort_column(self.column) in frame:  # or before each report
-            first = column.dropna().head(1).tolist()
-            cohort = cohort_beside(self.column, mechanism, frame.columns, *first or [None])
-        if cohort is not None:
-            named = frame[cohort]
-            if labels is not None:
-                column = self._cells(frame, self.column, cohort_labels(mechanism))
-                named = self._cells(frame, cohort, cohort_index(mechanism))
-        places = f"{self.path}, column {self.column!r}", f"{self.path}, column {cohort!r}"
+        where = f"{self.path}, column {self.column!r}"
+        values, absent = self._fields(frame, self.column, labels)
         if self.missing == "raise":
-            refuse_missing(places[0], done, column.isna().to_numpy(dtype=bool))
-        found, absent = reports_in(places, mechanism, column, named, done, self.exact)
-        if self.missing == "raise":  # text of blanks alone too
-            refuse_missing(places[0], done, absent)
-        return found, absent
+            refuse_missing(where, done, absent)
+        if cohort is None:  # in the reports' text, or in a column of its name
+            first = values[0] if len(values) else None
+            cohort = cohort_beside(self.column, mechanism, frame.columns, first)
+        places = where, f"{self.path}, column {cohort!r}"
+        if labels is None:
+            named = None if cohort is None else frame[cohort]
+            return parsed(places, mechanism, values, absent, named, done), absent
+        if cohort is not None:
+            values, absent = self._fields(frame, self.column, cohort_labels(mechanism))
+            named = _whole(*self._fields(frame, cohort, cohort_index(mechanism)))
+        column = _whole(values, absent)
+        found, blank = reports_in(places, mechanism, column, named, done, self.exact)
+        if self.missing == "raise":  # text of blanks alone too, unless it is a label
+            refuse_missing(where, done, blank)
+        return found, blank
 
-    def _cells(
+    def _fields(
         self, frame: pd.DataFrame, column: str, labels: pd.Index[Any] | None
-    ) -> pd.Series[Any]:
-        """A column with texts of labels as these, and empty where they mean a missing answer."""
-        if holds_bytes(frame[column]):
-            return frame[column]
-        to_label = None if labels is None else label_of(self.path, labels, self.na)
+    ) -> tuple[Any, npt.NDArray[np.bool_]]:
+        """The values of a column that are there, texts of labels as these; which rows have none."""
         where = f"{self.path}, column {column!r}"
-        na = [*self._missing_texts, *([""] if labels is None else [])]
-        values, absent = present(where, frame[column], to_label, na)
-        if absent.any():
-            return filled(values, absent, int if values.dtype.kind == "i" else object)
-        return pd.Series(values, dtype=values.dtype)
+        if labels is None and holds_bytes(frame[column]):
+            return found_in(where, frame[column])
+        to_label = None if labels is None else label_of(self.path, labels, self.na)
+        empty = [*self._missing_texts, ""] if labels is None else self._missing_texts
+        return present(where, frame[column], to_label, empty)
+
+
+def _whole(values: Any, absent: Array) -> Any:
+    """A whole column from its values that are there."""
+    kind = int if values.dtype.kind == "i" else object
+    return filled(values, absent, kind) if absent.any() else values
 
 
 # -- Tables of true answers made into tables of reports: what all kinds of reports share ----------

@@ -356,13 +356,25 @@ def reports_in(
     if isinstance(mechanism, Enumerated):
         codes = label_codes(mechanism, places, column, cohort, done, exact)
         return Reports(codes[codes >= 0], mechanism), codes < 0
-    values, absent = _present(places[0], column)
+    values, absent = found_in(places[0], column)
+    return parsed(places, mechanism, values, absent, cohort, done), absent
+
+
+def parsed(
+    places: tuple[str, str],
+    mechanism: Mechanism,
+    values: Any,
+    absent: Mask,
+    cohort: pd.Series[Any] | None,
+    done: int,
+) -> Reports:
+    """`reports_in`, not labels from a list, from the values of rows that are not `absent`, (n,)."""
     groups = None if cohort is None else cohorts_in(places[1], mechanism, cohort, absent, done)
     with row_named(places[0], done, values, absent):
-        return mechanism.parse("reports", values, groups), absent
+        return mechanism.parse("reports", values, groups)
 
 
-def _present(where: str, column: pd.Series[Any]) -> tuple[Any, Mask]:
+def found_in(where: str, column: pd.Series[Any]) -> tuple[Any, Mask]:
     """The reports of a column in any form, and which rows have none."""
     absent: Mask
     if holds_bytes(column):  # in its own memory

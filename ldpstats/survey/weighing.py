@@ -349,8 +349,9 @@ def margin_cells(held: Held, given: Sequence[Margin], n: Array) -> MarginCells:
             raise InvalidArgument(argument, name, remedy)
         columns.append(column)
     at = combined(columns)
-    first = np.unique(at, return_index=True)[1]
-    values = tuple(column.values[column.codes[first]] for column in columns)
+    some = np.empty(int(at.max()) + 1, dtype=np.int64)  # a row of each combination
+    some[at] = np.arange(len(at))
+    values = tuple(column.values[column.codes[some]] for column in columns)
     return MarginCells(tuple(arguments), values, at)
 
 
