@@ -275,23 +275,6 @@ def plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Procedure:
-    """How a device makes reports, and what one of them spends."""
-
-    draw: Callable[[object, Words, str], Any]  # reports of answers; the last says what is missing
-    message: Callable[[Any], Any]  # what is sent for one report, in plain Python
-    spent: Callable[[], float]  # what `epsilon` is, looked up when it is asked for
-    single: Callable[[object, Words], Any]  # what is sent for one answer
-    # what is sent for the code of an answer, or a text; None where `draw` has to say why not
-    drawn: Callable[[Any, Words], Any]
-
-    @property
-    def epsilon(self) -> float:
-        """Epsilon of one report, in nats; inf where no category is sensitive."""
-        return self.spent()
-
-
-@dataclass(frozen=True)
 class Collector:
     """Privatises the answers of many respondents, each of whom reports once.
 
@@ -314,7 +297,7 @@ class Collector:
     @secretive
     def report(self, value: object) -> Any:
         """One respondent's privatised report, as of `Client.report`."""
-        return self.mechanism.procedure.single(value, self.words)
+        return self.mechanism._single(value, self.words)
 
     @secretive
     def privatize(self, values: object, missing: str = "raise") -> Any:
@@ -325,7 +308,7 @@ class Collector:
         UnknownCategory, InvalidArgument
             For an answer that cannot be; the message has its place, and does not show it.
         """
-        return self.mechanism.procedure.draw(values, self.words, missing)
+        return self.mechanism._report(values, self.words, missing)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.mechanism}, many respondents, one report each)"
@@ -361,6 +344,14 @@ class Device(ABC):
 
 class SingleDevice(Device):
     """A client of which there is one: a copy is the client itself, so nothing counts twice."""
+
+    def privatize(self, values: object, missing: str = "raise") -> Any:
+        """Refused: a device has the answers of one respondent."""
+        del values
+        raise NotAvailable(
+            f"a {type(self).__name__} is one respondent's device: use report(value); for many "
+            "respondents who report once each, use mechanism.collector().privatize(values)"
+        )
 
     def __copy__(self) -> Self:
         return self
@@ -419,8 +410,7 @@ class Client(SingleDevice):
         UnknownCategory, InvalidArgument
             For an answer that cannot be; no report is spent.
         """
-        procedure: Procedure = self.mechanism.procedure
-        return self._budget.spend(lambda: procedure.single(value, self._words))
+        return self._budget.spend(lambda: self.mechanism._single(value, self._words))
 
     @secretive
     def privatize(self, values: object, missing: str = "raise") -> Any:
@@ -430,7 +420,7 @@ class Client(SingleDevice):
         respondents use `Mechanism.collector`.
         """
         return self._budget.spend(
-            lambda: self.mechanism.procedure.draw(values, self._words, missing),
+            lambda: self.mechanism._report(values, self._words, missing),
             lambda reports: len(reports) + reports.n_missing,
         )
 

@@ -35,7 +35,6 @@ from ldpstats.clients import Client, Collector
 from ldpstats.clients.device import (
     Budget,
     Instrument,
-    Procedure,
     check_fingerprint,
     check_format,
     opened,
@@ -109,6 +108,7 @@ class Mechanism(Instrument[Client, Collector]):
     unknown: tuple[str, ...] = ()  # parameters of the channel that are estimated: `UnknownDevice`
     # channels of the response that devices keep, (k, b), and of a report given it, (b, l)
     steps: tuple[Array, Array] | None = None
+    _channel: ClassVar[Any]  # Q, of mechanisms that list their categories
     _unsaid: tuple[str, ...] = ()  # parameters that the others say, and a name in words leaves out
 
     @property
@@ -150,9 +150,10 @@ class Mechanism(Instrument[Client, Collector]):
         """
         return values
 
-    @abstractmethod
     def channel(self, candidates: Any = None) -> Channel:
         """The channel matrix Q, in structured form."""
+        self._closed(candidates)
+        return self._channel  # type: ignore[no-any-return]
 
     def matrix(self) -> pd.DataFrame:
         """Q as a table: answers in rows, reports in columns.
@@ -409,11 +410,6 @@ class Mechanism(Instrument[Client, Collector]):
         except InvalidArgument:
             encode("values", labels, self.categories, missing)  # says which value is no label
             raise
-
-    @property
-    def procedure(self) -> Procedure:
-        """How a device makes a report, and the privacy that one report spends."""
-        return Procedure(self._report, self._message, self._spent, self._single, self._sent)
 
     def _spent(self) -> float:
         if self.sensitive is not None and not len(self.sensitive):
@@ -688,6 +684,11 @@ class CategoryBits(Mechanism):
     p0: Any
 
     @property
+    def _chances(self) -> tuple[Any, Any]:
+        """P(bit = 1) of each category where it is the answer and where it is not."""
+        return self.p1, self.p0
+
+    @property
     def n_bits(self) -> int:  # type: ignore[override]
         return self.k
 
@@ -740,7 +741,8 @@ class CategoryBits(Mechanism):
     ) -> BitCounts:
         self._closed(candidates)
         nobs, owners = int(np.sum(true_counts)), np.asarray(true_counts)[: self.n_bits]
-        ones = rng.binomial(owners, self.p1) + rng.binomial(nobs - owners, self.p0)
+        own, other = self._chances
+        ones = rng.binomial(owners, own) + rng.binomial(nobs - owners, other)
         return BitCounts(ones[None, :], np.array([nobs]), self)
 
 

@@ -69,20 +69,21 @@ class BlockMechanism(Mechanism):
         """Bits that a report takes."""
         return (self.n_outputs - 1).bit_length()
 
-    def channel(self, candidates: Any = None) -> Blocks:
-        self._closed(candidates)
+    @cached_property
+    def _channel(self) -> Blocks:
         size, small = self.design.size, np.exp(-self.epsilon)
         Z = size + (self.n_outputs - size) * small  # in powers of e^-eps, which cannot overflow
         gain = -np.expm1(-self.epsilon) / Z
         return Blocks(self.design, float(1.0 / Z), float(small / Z), float(gain))
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        Q = self.channel(candidates)
+        self._closed(candidates)
         self._own(counts)
+        Q = self._channel
         return block_equations(self.design, Q.low, Q.gain, counts.vector(), counts.nobs)
 
     def _keep(self) -> int:
-        Q, size = self.channel(), self.design.size
+        Q, size = self._channel, self.design.size
         return threshold_of(size * Q.high, min((self.n_outputs - size) * Q.low, 1.0))
 
     def sample(self, codes: Array, words: Words) -> Array:
@@ -108,7 +109,7 @@ class BlockMechanism(Mechanism):
         self._closed(candidates)
         true, l = np.asarray(true_counts), self.n_outputs  # noqa: E741
         if self.k * l <= min(_MOST_ENTRIES, 4 * int(true.sum())):
-            return self.counts(rng.multinomial(true, self.channel().matrix()).sum(axis=0))
+            return self.counts(rng.multinomial(true, self._channel.matrix()).sum(axis=0))
         words, total = simulation_words(rng), np.zeros(l, dtype=np.int64)
         for codes in _in_turn(true, _USERS):
             total += np.bincount(self.sample(codes, words), minlength=l)
@@ -206,7 +207,7 @@ class SubsetSelection(CategoryBits):
         set_fields(self, size=size)
 
     def _report_names(self, size: int) -> Array:
-        patterns = self.channel().patterns()
+        patterns = self._channel.patterns()
         return self.format.text(np.packbits(patterns, axis=1, bitorder="little"))
 
     @property
@@ -218,33 +219,34 @@ class SubsetSelection(CategoryBits):
     @property
     def p1(self) -> float:
         """P(bit x = 1), that is x in the report, if x is the answer."""
-        return self.channel().own
+        return self._channel.own
 
     @property
     def p0(self) -> float:
         """P(bit x = 1) if x is not the answer."""
-        return self.channel().other
+        return self._channel.other
 
     @property
     def format(self) -> SubsetFormat:
         return SubsetFormat(self.k, self.d)
 
-    def channel(self, candidates: Any = None) -> Subsets:
-        self._closed(candidates)
+    @cached_property
+    def _channel(self) -> Subsets:
         k, d = self.k, self.d
         away = (k - d) * np.exp(-self.epsilon)  # in powers of e^-eps, which cannot overflow
         slope = -np.expm1(-self.epsilon) * d * (k - d) / ((k - 1) * (d + away))
         return Subsets(k, d, float(d / (d + away)), float(away / (d + away)), float(slope))
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        Q = self.channel(candidates)
+        self._closed(candidates)
+        Q = self._channel
         law = Q.size, Q.own, Q.left_out
         return self._equations(
             "subsets", counts, Q.slope, Q.other, lambda p, n: subset_bits(p, *law, n)
         )
 
     def _keep(self) -> int:
-        Q = self.channel()
+        Q = self._channel
         return threshold_of(Q.own, Q.left_out)
 
     def sample(self, codes: Array, words: Words) -> Array:
@@ -256,8 +258,9 @@ class SubsetSelection(CategoryBits):
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
     ) -> BitCounts:
-        true = np.asarray(true_counts, dtype=np.int64)
-        nobs, Q = int(true.sum()), self.channel(candidates)
+        self._closed(candidates)
+        true, Q = np.asarray(true_counts, dtype=np.int64), self._channel
+        nobs = int(true.sum())
         if Q.k * Q.shape[1] <= min(_MOST_SUBSET_ENTRIES, 16 * nobs):
             ones = rng.multinomial(true, Q.matrix()).sum(axis=0) @ Q.patterns()
         elif nobs > _FEW:

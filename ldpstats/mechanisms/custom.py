@@ -13,7 +13,7 @@ from functools import cached_property, reduce
 from itertools import product as combinations
 from secrets import token_hex
 from types import MappingProxyType
-from typing import Any, ClassVar, NoReturn, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -64,7 +64,6 @@ from ldpstats.mechanisms.base import (
     described,
     joined_labels,
     label_moments,
-    read_mechanism,
     set_fields,
 )
 from ldpstats.reports.layout import LabelFormat
@@ -134,12 +133,7 @@ class Enumerated(Mechanism):
 
     n_bits = 0
     n_cohorts = 0
-    _channel: ClassVar[Any]  # Q, unless the subclass has a `channel` of its own
-
-    def channel(self, candidates: Any = None) -> Channel:
-        self._closed(candidates)
-        found: Channel = self._channel
-        return found
+    _rounding: Literal["down", "up"] = "down"  # of the integers of the sampler
 
     def __post_init__(self) -> None:
         """Check a mechanism of one's own; the package's have checks of their own."""
@@ -196,7 +190,10 @@ class Enumerated(Mechanism):
         if len(codes) < len(Q) and whole_below(codes, len(Q)):  # few users need few rows
             present, codes = np.unique(codes, return_inverse=True)
             Q = Q[present] if present.size else Q
-        return samplers.sample_rows(codes, samplers.integer_rows(Q), words)
+        return samplers.sample_rows(codes, samplers.integer_rows(Q, self._rounding), words)
+
+    def _rows(self) -> samplers.IntegerRows:
+        return samplers.integer_rows(self.channel().matrix(), self._rounding)
 
     def _reports_document(self) -> Any:
         return texts(self.outputs)
@@ -205,12 +202,12 @@ class Enumerated(Mechanism):
         if type(self).sample is not Enumerated.sample:  # of a subclass with a sampler of its own
             return super()._draw_document()
         check_table(self, self.k * self.n_outputs)
-        return samplers.integer_rows(self.channel().matrix()).document(self.n_outputs)
+        return self._rows().document(self.n_outputs)
 
     def _sampler_epsilon(self) -> float:
         if type(self)._draw_document is not Enumerated._draw_document:
             return super()._sampler_epsilon()
-        return samplers.realised_epsilon_rows(samplers.integer_rows(self.channel().matrix()))
+        return samplers.realised_epsilon_rows(self._rows())
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
@@ -269,12 +266,9 @@ class Enumerated(Mechanism):
             return None
         check_table(self, sum(one.size for one in self.steps))
         first, then = (samplers.integer_rows(one).document(one.shape[1]) for one in self.steps)
-        names = "kind", "digest", "responses", "first", "then"
-        draw = dict(
-            zip(names, ("kept", self.permanent, len(then["rows"]), first, then), strict=True)
-        )
-        answers, reports = texts(self.categories), self._reports_document()
-        return {"answers": answers, "reports": reports, "draw": draw}
+        draw = {"kind": "kept", "digest": self.permanent, "responses": len(then["rows"])}
+        draw |= {"first": first, "then": then}
+        return {"answers": texts(self.categories), "reports": texts(self.outputs), "draw": draw}
 
     def joint_law(self, waves: int | Sequence[Mechanism] = 2) -> Panel:
         """The law of the reports of several waves, by devices that keep their responses.
@@ -584,8 +578,7 @@ class CustomMechanism(Enumerated):
             return super()._sampler_epsilon()
         codes = sensitive_codes(self.sensitive, self.categories)
         protected = self._channel.output_classes().protected(codes)
-        rows = samplers.integer_rows(self._channel.Q)
-        return samplers.realised_epsilon_rows(rows, np.flatnonzero(protected))
+        return samplers.realised_epsilon_rows(self._rows(), np.flatnonzero(protected))
 
     def _asked_document(self) -> dict[str, Any]:
         kept = self._kept_document() if self.keep else None
@@ -658,14 +651,6 @@ class KeptClient(SingleDevice):
         """
         code = int(encode("value", [value], self.mechanism.categories)[0][0])
         return plain(self.mechanism.outputs[self._question.draw(code, self._words)])
-
-    def privatize(self, values: object, missing: str = "raise") -> NoReturn:
-        """Refused: a device has the answers of one respondent."""
-        del values
-        raise NotAvailable(
-            "a KeptClient is one respondent's device: use report(value); for many respondents "
-            "who report once each, use mechanism.collector().privatize(values)"
-        )
 
     def __repr__(self) -> str:
         return (
@@ -846,30 +831,25 @@ class Product(Enumerated):
 
     def to_labels(self, name: str, values: object) -> object:
         """Answers as joined labels; a table, or dictionaries, has a column for each question."""
-        if isinstance(values, list | tuple) and values:
-            if all(isinstance(value, Mapping) for value in values):
-                questions = list(self.questions)
-                for i, value in enumerate(values):
-                    if set(value) != set(questions):
-                        raise InvalidArgument(
-                            f"{name}[{i}]",
-                            sorted(map(str, value)),
-                            f"must have the questions {questions}",
-                        )
-                table = [dict(value) for value in values]
-                values = pd.DataFrame(table, columns=questions, dtype=object)
+        questions = list(self.questions)
+        several = list(values) if isinstance(values, list | tuple) else []
+        if several and all(isinstance(value, Mapping) for value in several):
+            for i, value in enumerate(several):
+                if set(value) != set(questions):
+                    own = sorted(map(str, value))
+                    raise InvalidArgument(
+                        f"{name}[{i}]", own, f"must have the questions {questions}"
+                    )
+            values = pd.DataFrame(map(dict, several), columns=questions, dtype=object)
         if not isinstance(values, pd.DataFrame):
             return values
         columns: list[Any] = values.columns.tolist()
-        if sorted(map(str, columns)) != sorted(self.questions) or not values.columns.is_unique:
-            raise InvalidArgument(
-                f"{name}.columns", columns, f"must be the questions {list(self.questions)}"
-            )
+        if sorted(map(str, columns)) != sorted(questions) or not values.columns.is_unique:
+            raise InvalidArgument(f"{name}.columns", columns, f"must be the questions {questions}")
         codes, absent = np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=bool)
         for question, part in self.questions.items():
             place = f"{name}[{question!r}]"
-            answers = pd.Series(part.to_labels(place, values[question]))
-            answers = answers.reset_index(drop=True)
+            answers = pd.Series(part.to_labels(place, values[question])).reset_index(drop=True)
             lacking = missing_entries(place, answers)
             own = np.zeros(len(values), dtype=np.int64)
             own[~lacking] = encode(place, answers, part.categories, "count")[0]
@@ -925,23 +905,18 @@ class Product(Enumerated):
 
     def _specification(self) -> dict[str, Any]:
         parts = [[name, part.to_dict()] for name, part in self.questions.items()]
-        head = {"format": "ldpstats-mechanism", "version": 1, "mechanism": type(self).__name__}
-        return head | {"questions": parts}  # a list: the order counts
+        return super()._specification() | {"questions": parts}  # a list: the order counts
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
         given = dict(check_document(document))
         remedy = 'must be a list of pairs: ["job", {"mechanism": ...}]'
-        parts = given.get("questions")
-        if not isinstance(parts, list):
-            raise InvalidArgument("questions", parts, remedy)
         made: dict[str, Any] = {}
-        for pair in parts:
+        for pair in listed("questions", given.get("questions"), remedy):
             named = isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)
             if not named or pair[0] in made:
                 raise InvalidArgument("questions", pair, remedy)
-            part = check_document(pair[1])
-            made[pair[0]] = read_mechanism(part["mechanism"], part)
+            made[pair[0]] = Mechanism.from_dict(pair[1])
         return super().from_dict(given | {"questions": made})
 
     def __str__(self) -> str:

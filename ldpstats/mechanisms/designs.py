@@ -19,7 +19,7 @@ from ldpstats.arguments import distribution, listed
 from ldpstats.channels.structured import Channel, Dense
 from ldpstats.errors import InvalidArgument, LDPError, MechanismMismatch
 from ldpstats.labels import as_labels, matched, preview
-from ldpstats.mechanisms.base import Mechanism, check_document, read_mechanism, set_fields
+from ldpstats.mechanisms.base import Mechanism, check_document, set_fields
 from ldpstats.mechanisms.custom import (
     CohortPart,
     Enumerated,
@@ -115,8 +115,7 @@ class ByColumn(Enumerated):
 
     @property
     def _cohort_shares(self) -> tuple[float, ...]:  # type: ignore[override]
-        shares: tuple[float, ...] = self.shares
-        return shares
+        return self.shares  # type: ignore[no-any-return]
 
     @property
     def _parts(self) -> list[Enumerated]:
@@ -221,8 +220,7 @@ class ByColumn(Enumerated):
         for pair in listed("designs", given.get("designs"), remedy):
             if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], list)):
                 raise InvalidArgument("designs", pair, remedy)
-            part = check_document(pair[1])
-            designs.append((tuple(pair[0]), read_mechanism(part["mechanism"], part)))
+            designs.append((tuple(pair[0]), Mechanism.from_dict(pair[1])))
         return super().from_dict(given | {"designs": designs})
 
     def __str__(self) -> str:

@@ -35,6 +35,7 @@ from ldpstats.channels.structured import (
     bit_ratios,
 )
 from ldpstats.clients.device import drawn_report, opened
+from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import as_labels, column_name, encode, place_of, present_answers
 from ldpstats.likelihood.hashed import (
@@ -171,8 +172,7 @@ class Hashed(Mechanism):
     def labels(self, candidates: Any = None) -> pd.Index[Any]:
         if self.alphabet is not None:
             self._closed(candidates)
-            labels: pd.Index[Any] = self.alphabet
-            return labels
+            return self.alphabet  # type: ignore[no-any-return]
         if candidates is None:
             raise NotAvailable(
                 f"{self} has an open alphabet: pass candidates=, the strings to look for"
@@ -555,7 +555,7 @@ class ORR(Hashed):
     def n_owned(self) -> int:
         return 1
 
-    @property
+    @cached_property
     def _krr(self) -> KRR:
         return KRR(self.n_outputs, self.epsilon)
 
@@ -566,30 +566,29 @@ class ORR(Hashed):
         return {"kind": "keep", "keep": str(self._krr._keep())}
 
     def _randomise_counts(self, owners: Array, n: Array, rng: np.random.Generator) -> Array:
-        kept = rng.binomial(owners, self._krr.channel().a)
+        kept = rng.binomial(owners, self._krr._channel.a)
         uniform = np.full(self.n_outputs, 1.0 / self.n_outputs)
         return np.asarray(kept + rng.multinomial(n - kept.sum(axis=1), uniform))
 
     @property
     def cell_law(self) -> CellLaw:
-        Q = self._krr.channel()
+        Q = self._krr._channel
         return CellLaw(Q.a + float(Q.b), float(Q.b), 1.0 / self.n_outputs, 0.0)
 
     def _cohort_channel(self, cells: Array) -> Channel:
-        return Mapped(self._krr.channel(), cells[:, 0])
+        return Mapped(self._krr._channel, cells[:, 0])
 
     def worst_channel(self) -> Uniformised:
         """k-RR: two answers that hash to different labels."""
-        return self._krr.channel()
+        return self._krr._channel
 
     def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
         """The likelihood of the labels given the cohorts."""
         self._own(counts)
         assert counts.cohort is not None
-        Q = self._krr.channel()
-        return Likelihood(
-            LabelRows(self.cells(candidates), counts.cohort, counts.y, Q.a, float(Q.b)), counts.n
-        )
+        Q, cells = self._krr._channel, self.cells(candidates)
+        rows = LabelRows(cells, counts.cohort, counts.y, Q.a, float(Q.b))
+        return Likelihood(rows, counts.n)
 
     def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts:
         """Counts from the label counts of each cohort.
@@ -766,7 +765,7 @@ class HashedBits(Hashed):
         return Bits(members, self.n_bits, self.p1, self.p0)
 
     def _sampler_epsilon(self) -> float:
-        return self._largest(*samplers.realised_ratios(*self._thresholds()))
+        return self._largest(*portable.rise_and_fall(*self._thresholds()))
 
     def _largest(self, up: float, down: float) -> float:
         """Epsilon where a bit of one answer alone has these largest log ratios for and against."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ import pandas as pd
 from ldpstats.arguments import Array, probability
 from ldpstats.channels.structured import Bits, BitScores, Uniformised, unary_scores
 from ldpstats.clients.device import check_table, numbers
+from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import as_labels, encode
 from ldpstats.likelihood.covariance import independent_bits
@@ -264,10 +266,10 @@ class LumpedUnary(CategoryBits):
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]
-        return self.channel().epsilon()
+        return self._channel.epsilon()
 
-    def channel(self, candidates: Any = None) -> Bits:
-        self._closed(candidates)
+    @cached_property
+    def _channel(self) -> Bits:
         return _KeptBits(range(self.k), self.n_bits, self.p1, self.p0)
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
@@ -307,5 +309,5 @@ class LumpedUnary(CategoryBits):
         return drawn[:, : -(-self.n_bits // 8)]
 
     def _sampler_epsilon(self) -> float:
-        up, down = samplers.realised_ratios(*samplers.bit_thresholds(self.p1, self.p0))
-        return up + down if self.n_bits > 1 else max(up, down)
+        bit = portable.rise_and_fall(*samplers.bit_thresholds(self.p1, self.p0))
+        return portable.farthest([bit] * min(self.n_bits, 2) + [(0.0, 0.0)])

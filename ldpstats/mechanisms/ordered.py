@@ -11,7 +11,6 @@ import pandas as pd
 
 from ldpstats.arguments import Array, positive_epsilon, positive_integer
 from ldpstats.channels.families import Band, Geometric
-from ldpstats.clients.device import check_table
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import as_labels, binned, checked_edges, interval_labels, midpoints
 from ldpstats.mechanisms.base import set_fields, threshold_of
@@ -58,6 +57,7 @@ class GeometricResponse(Enumerated):
     categories: Any
     epsilon: float
     is_ordered: ClassVar = True
+    _rounding = "up"
 
     def __post_init__(self) -> None:
         labels = as_labels("categories", self.categories)
@@ -73,20 +73,6 @@ class GeometricResponse(Enumerated):
     @cached_property
     def _channel(self) -> Geometric:
         return Geometric(self.k, self.epsilon / (self.k - 1))
-
-    @cached_property
-    def _rows(self) -> samplers.IntegerRows:
-        return samplers.integer_rows(self._channel.matrix(), "up")
-
-    def sample(self, codes: Array, words: Words) -> Array:
-        return samplers.sample_rows(codes, self._rows, words)
-
-    def _draw_document(self) -> dict[str, Any]:
-        check_table(self, self.k * self.k)
-        return self._rows.document(self.k)
-
-    def _sampler_epsilon(self) -> float:
-        return samplers.realised_epsilon_rows(self._rows)
 
 
 # -- The square wave mechanism for numbers in bins ------------------------------------------------

@@ -535,7 +535,7 @@ class PUMClient(Device):
 
         def report(code: int) -> Any:
             # by its code: a label would be looked up again, in a time that depends on its type
-            return common.procedure.drawn(secret[code], words)
+            return common._sent(secret[code], words)
 
         self.mechanism = common
         self._answers = common.categories[:k]

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ import pandas as pd
 
 from ldpstats.arguments import Array, boolean, named_only, one_of, positive_integer, probability
 from ldpstats.channels.certificates import Audit
-from ldpstats.channels.structured import Channel, Dense, bit_ratios
+from ldpstats.channels.structured import Dense, bit_ratios
 from ldpstats.clients.device import (
     Budget,
     SingleDevice,
@@ -89,7 +89,7 @@ class TwoResponses(Mechanism):
     def lifetime_audit(self) -> Audit:
         """The audit of all reports of one answer together: of the permanent response."""
         permanent: Any = replace(self, p=0.0, q=1.0)  # type: ignore[type-var]
-        sampler = permanent._largest(*samplers.realised_ratios(*self.permanent_thresholds()))
+        sampler = permanent._largest(*portable.rise_and_fall(*self.permanent_thresholds()))
         words, epsilon = f"the permanent response of {self}", permanent._channel_epsilon()
         return Audit(words, self.lifetime_epsilon, epsilon, sampler)
 
@@ -509,15 +509,15 @@ class BooleanRAPPOR(TwoResponses, Enumerated):
         self._check_noise()
         set_fields(self, categories=_truth_values("categories", self.categories))
 
-    def channel(self, candidates: Any = None) -> Channel:
-        self._closed(candidates)
+    @cached_property
+    def _channel(self) -> Dense:
         one = np.array([self.p0, self.p1])
         return Dense(np.column_stack([1.0 - one, one]))
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]
         """Privacy of one report, in nats."""
-        return self.channel().epsilon()
+        return self._channel.epsilon()
 
     @property
     def steps(self) -> tuple[Array, Array] | None:  # type: ignore[override]
@@ -617,7 +617,7 @@ class RAPPORClient(SingleDevice):
         # no bit is owned here: each has the threshold of its permanent value
         permanent = self._permanent(value).tolist()
         groups = portable.groups_of([one if bit else zero for bit in permanent])
-        y = portable.bits(rappor.n_cells, (), (), groups, self._words)
+        y = portable.bits((), (), groups, self._words)
         sent = portable.shown(y, rappor.n_cells)
         return f"{self.cohort}:{sent}" if rappor.n_cohorts else int(sent)
 
@@ -643,14 +643,6 @@ class RAPPORClient(SingleDevice):
             portable.permanent_response(
                 self._secret, head, text, cells, rappor.n_cells, owned, absent
             )
-        )
-
-    def privatize(self, values: object, missing: str = "raise") -> NoReturn:
-        """Refused: a device has the answers of one respondent."""
-        del values
-        raise NotAvailable(
-            "a RAPPORClient is one respondent's device: use report(value); for many respondents "
-            "who report once each, use mechanism.collector().privatize(values)"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -26,12 +26,14 @@ from ldpstats.channels.structured import (
     Dense,
     OutputClasses,
     Uniformised,
+    bit_ratios,
     check_patterns,
     n_patterns,
     pattern_law,
     unary_scores,
 )
 from ldpstats.clients.device import check_table, numbers
+from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.hints import guided
 from ldpstats.labels import as_labels, encode, sensitive_codes, sensitive_labels
@@ -305,22 +307,13 @@ class SensitiveBits(Channel):
 
         Of each sensitive category x, or of two where they are alike, then of all that are not.
         """
-        # log odds of a set and of a clear bit for its owner, and ln d2, against noise alone
-        S = self._at.size if np.ndim(self.p1) else min(self._at.size, 2)
-        p1, d1 = np.broadcast_to(self.p1, S), np.broadcast_to(self.d1, S)
-        set_, clear = np.log(p1) - np.log(d1), np.log1p(-p1) - np.log1p(-d1)
-        if np.ndim(self.p1) == 0 and S and abs(p1[0] + d1[0] - 1.0) < 1e-15:
-            clear = -set_  # 1 - p1 is d1, the more exact of the two
-        if not S:
-            return np.zeros(1)
-        rest, N = float(np.log(self.d2)), self.format.n_others
-        against = np.minimum(set_, clear)
-        order = np.argsort(against)[:2]
-        least = np.full(S, against[order[0]])  # that the bit of another category makes of a report
-        least[order[0]] = against[order[-1]] if S > 1 else np.inf
-        raised = np.maximum(set_, clear) - np.minimum(least, rest if N else np.inf)
-        raised = np.append(raised, rest - against.min() if N else 0.0)
-        return np.asarray(np.maximum(raised, 0.0))
+        S, p1, d1 = self._at.size, self.p1, self.d1
+        if np.ndim(p1):
+            logs = np.log(p1) - np.log(d1), np.log1p(-p1) - np.log1p(-d1)
+            bits = list(zip(np.maximum(*logs), -np.minimum(*logs), strict=True))
+        else:
+            bits = [bit_ratios(p1, d1)] * min(S, 2)
+        return _raised(bits, -float(np.log(self.d2)) if S and self.format.n_others else None)
 
     def output_classes(self) -> OutputClasses:
         S, others = self._at.size, self._others
@@ -342,6 +335,22 @@ class SensitiveBits(Channel):
             own = raised[:-1][at] if np.ndim(self.p1) else raised[:-1][: int(at.sum())]
             ratio[0] = max(own.max(initial=0.0), raised[-1] * mask[self._others].any())
         return replace(classes, log_ratio=ratio)
+
+
+def _raised(bits: list[tuple[float, float]], hidden: float | None) -> Array:
+    """Largest log ratios of a protected report for each answer, shape (S + 1,), against any other.
+
+    From those of a bit for and against its owner. The last is an answer without a bit, whose
+    reports are `hidden` less often, in nats; None if there is none.
+    """
+    pairs = np.array([*bits, (-np.inf, -np.inf) if hidden is None else (-hidden, hidden)])
+    if not bits:
+        return np.zeros(1)
+    up, down = pairs.T
+    order = np.argsort(-down)
+    rival = np.full(up.size, down[order[0]])
+    rival[order[0]] = down[order[1]]
+    return np.asarray(np.maximum(up + rival, 0.0))
 
 
 # -- An epsilon for each sensitive category, as `URR` and `URAP` take it --------------------------
@@ -564,11 +573,11 @@ class URR(Levelled, Enumerated):
         return draw if law is None else draw | {"law": law.document(len(by))["rows"][0]}
 
     def _sampler_epsilon(self) -> float:
-        keep, S = self._keep(), self._at.size
-        if self._replacements is None:
-            return samplers.realised_epsilon_kept(keep, 1, S) if S else 0.0
-        weights = samplers.weights_of(self._replacements, 0)
-        own = [samplers.realised_epsilon_kept(keep, w, 1 << 64) for w in weights]
+        if self.levels is None:
+            return super()._sampler_epsilon() if self._at.size else 0.0
+        keep, law = self._keep(), portable.Fields(self._draw_document()).inner("law")
+        replaced = [(portable.W - keep) * weight for weight in portable.weights(law, 1)]
+        own = [portable.log_ratio(keep * portable.W + by, by) for by in replaced]
         return self._worst(np.array(own))
 
 
@@ -759,10 +768,16 @@ class URAP(Levelled, CategoryBits):
 
     # -- what is known of the reports -----------------------------------------------------------
 
-    def channel(self, candidates: Any = None) -> SensitiveBits:
+    @cached_property
+    def _channel(self) -> SensitiveBits:
         """Q of the reports as they are counted: a revealed answer without the noise around it."""
-        self._closed(candidates)
         return SensitiveBits(self.format, self.p1, self.d1, self.d2, self.told)
+
+    @property
+    def _chances(self) -> tuple[Array, Array]:
+        own, other = np.full(self.k, self.told), np.zeros(self.k)
+        own[self._at], other[self._at] = self.p1, self.d1
+        return own, other
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
         """Equations of all bits, those around revealed answers included (MK19 section 2.5)."""
@@ -774,8 +789,9 @@ class URAP(Levelled, CategoryBits):
             rise = float(np.tanh(self.epsilon / 4.0))
         else:
             rise = float(self.d1 * (1.0 - self.theta) * np.expm1(self.epsilon))
-        p1, p0, slope = np.full(self.k, self.told), np.zeros(self.k), np.full(self.k, self.told)
-        p1[self._at], p0[self._at], slope[self._at] = self.p1, self.d1, rise
+        p1, p0 = self._chances
+        slope = np.full(self.k, self.told)
+        slope[self._at] = rise
         found = self._equations(
             "sensitive", counts, slope, p0, lambda p, n: independent_bits(p, p1, p0, n)
         )
@@ -832,18 +848,10 @@ class URAP(Levelled, CategoryBits):
     def _sampler_epsilon(self) -> float:
         if not self._at.size:
             return 0.0
-        return self._worst(samplers.realised_bits_raised(*self._thresholds(), self.format.n_others))
-
-    def simulate_counts(
-        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
-    ) -> BitCounts:
-        self._closed(candidates)
-        nobs, true_counts = int(np.sum(true_counts)), np.asarray(true_counts)
-        own = np.full(self.k, self.told)
-        own[self._at] = self.p1
-        ones = rng.binomial(true_counts, own)
-        ones[self._at] += rng.binomial(nobs - true_counts[self._at], self.d1)
-        return BitCounts(ones[None, :], np.array([nobs]), self)
+        own, other, told = self._thresholds()
+        bits = [portable.rise_and_fall(*pair) for pair in zip(own, other, strict=True)]
+        hidden = portable.log_ratio(portable.W, portable.W - told)
+        return self._worst(_raised(bits, hidden if self.format.n_others else None))
 
 
 def _rounded(chance: Array, rest: Array, towards: str) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ldpstats.arguments import Array
@@ -70,8 +71,8 @@ class KRAPPOR(CategoryBits):
             return even_bit(self.epsilon / 2)[1]
         return other_bit(self.theta, self.epsilon)
 
-    def channel(self, candidates: Any = None) -> Bits:
-        self._closed(candidates)
+    @cached_property
+    def _channel(self) -> Bits:
         return Bits(range(self.k), self.k, self.p1, self.p0)
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:

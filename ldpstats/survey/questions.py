@@ -57,7 +57,7 @@ class Question:
     @property
     def epsilon(self) -> float:
         """What one report spends, in nats."""
-        epsilon: float = self.made_by.procedure.epsilon
+        epsilon: float = self.made_by._spent()
         return epsilon
 
     @property
@@ -136,7 +136,7 @@ class Question:
     def draw(self, given: Array, words: Words, tags: Mapping[Any, Any] | None = None) -> Any:
         """Reports of answers in the form of `answers`; `tags`: respondents' own, (n,), of `PUM`."""
         values = given if self.labels is None else self.labels.take(given)
-        return self.made_by.procedure.draw(values, words, "raise")
+        return self.made_by._report(values, words, "raise")
 
     def reports(
         self, given: Array, words: Words, named: Named, tags: Mapping[Any, Any] | None = None
@@ -153,14 +153,14 @@ class Question:
 
     def message(self, reports: Any) -> Any:
         """What a device sends for one report, in plain Python."""
-        return self.made_by.procedure.message(reports)
+        return self.made_by._message(reports)
 
     def device(self, words: Words, tags: Mapping[Any, Any]) -> Callable[[Array], Any]:
         """The function from one answer, in the form of `answers`, to what a device sends."""
         if tags:
             remedy = f"are for a PUM: {self.name!r} has {self.made_by}"
             raise InvalidArgument("tags", HIDDEN, remedy)
-        where, drawn = f"answers[{self.name!r}]", self.made_by.procedure.drawn
+        where, drawn = f"answers[{self.name!r}]", self.made_by._sent
         _ = self.made_by._device  # opened before there is an answer
 
         def report(given: Array) -> Any:
@@ -234,7 +234,7 @@ class PersonalQuestion(Question):
         return Reports(self.made_by.common.sample(codes, words), self.made_by.common)
 
     def message(self, reports: Reports) -> Any:
-        return self.made_by.common.procedure.message(reports)
+        return self.made_by.common._message(reports)
 
     def device(self, words: Words, tags: Mapping[Any, Any]) -> Callable[[Array], Any]:
         own = self.made_by.client(tags, entropy_of(words), reports=None)  # the sheet has the budget
@@ -554,7 +554,7 @@ def by_hand(
     assert labels is not None
     device = mechanism if known is None else known
     if cohorts is None:
-        drawn = device.procedure.draw(labels.take(given), words, "raise")
+        drawn = device._report(labels.take(given), words, "raise")
         return Reports(drawn.y, mechanism)
     if (cohorts < 0).any():
         column = cohort_column(question.name)
@@ -563,7 +563,7 @@ def by_hand(
     y = np.zeros(given.size, dtype=np.int64)
     for c, part in enumerate(device.cohort_parts):
         rows = np.flatnonzero(cohorts == c)
-        drawn = part.mechanism.procedure.draw(labels.take(given[rows]), words, "raise")
+        drawn = part.mechanism._report(labels.take(given[rows]), words, "raise")
         y[rows] = part.places[drawn.y]
     return Reports(y, mechanism)
 

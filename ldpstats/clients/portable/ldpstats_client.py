@@ -176,8 +176,8 @@ def groups_of(thresholds: Sequence[int]) -> Groups:
     return found
 
 
-def bits(m: int, places: Sequence[int], own: Sequence[int], other: Groups, words: Words) -> int:
-    """BITS: m bits in one number, bit j of value 2^j."""
+def bits(places: Sequence[int], own: Sequence[int], other: Groups, words: Words) -> int:
+    """BITS, in one number, bit j of value 2^j."""
     found = 0
     for t, first, size, mask in other:
         found |= (coins(size, t, words) & mask) << 8 * first
@@ -345,6 +345,12 @@ class Texts:
         i = int(text)
         return i if i < self.size and str(i) == text else -1
 
+    def answer(self, text: Any) -> int:
+        """The number of an answer, or a refusal."""
+        if (x := self.place(text)) < 0:
+            raise Refused("answer", "this is not an answer to the question")
+        return x
+
 
 # --- Draws of labels (sections 5.1 and 5.2) -------------------------------------------------------
 # Each function reads the fields of a kind for n answers, and returns how many reports there are,
@@ -450,15 +456,11 @@ def open_replace(fields: Fields, n: int) -> tuple[int, Draw]:
 
 
 def open_block(fields: Fields, n: int) -> tuple[int, Draw]:
-    own, others, t = (
-        fields.whole("own", 1, True),
-        fields.whole("others", 1, True),
-        fields.threshold("keep"),
-    )
+    own, others = (fields.whole(name, 1, True) for name in ("own", "others"))
+    t, design = fields.threshold("keep"), fields.inner("design")
     fields.must(max(own, others) <= W)
-    design = fields.inner("design")
-    size, label_of = open_part(_DESIGNS, design)(design, n, own, others)
-    label: Label = label_of
+    opened: tuple[int, Label] = open_part(_DESIGNS, design)(design, n, own, others)
+    size, label = opened
 
     def draw(x: int, words: Words) -> int:
         kept = coin(t, words)
@@ -573,8 +575,8 @@ def open_part(kinds: dict[str, Any], fields: Fields) -> Any:
 
 
 def open_labels(fields: Fields, n: int) -> tuple[int, Draw]:
-    size, draw = open_part(_LABELS, fields)(fields, n)
-    return size, draw
+    opened: tuple[int, Draw] = open_part(_LABELS, fields)(fields, n)
+    return opened
 
 
 # --- Draws of bits (section 5.3) ------------------------------------------------------------------
@@ -586,7 +588,7 @@ def open_bits(fields: Fields, n: int, sent: int) -> Draw:
     own, other = fields.thresholds("own", m), groups_of(fields.thresholds("other", m))
     fields.must(fields.number("sent", 1, m) == sent)
     mask = (1 << sent) - 1
-    return lambda x, words: bits(m, (x,), own, other, words) & mask
+    return lambda x, words: bits((x,), own, other, words) & mask
 
 
 def open_subset(fields: Fields, n: int, sent: int) -> Draw:
@@ -622,7 +624,7 @@ def open_reveal(fields: Fields, n: int, sent: int) -> Draw:
 
     def draw(x: int, words: Words) -> int:
         words.next()
-        drawn = bits(s + 1, (place.get(x, s),), own, groups, words)
+        drawn = bits((place.get(x, s),), own, groups, words)
         found = sum((drawn >> p & 1) << sensitive[p] for p in range(s))
         return found | (0 if x in place else drawn >> s) << x
 
@@ -665,8 +667,8 @@ class Hash:
 
     def read(self, answer: str) -> str:
         """The answer, or a refusal."""
-        if self.answers is not None and self.answers.place(answer) < 0:
-            raise Refused("answer", "this is not an answer to the question")
+        if self.answers is not None:
+            self.answers.answer(answer)
         return scalar_text(answer)
 
     def of(self, answer: str, cohort: int) -> list[int]:
@@ -745,11 +747,8 @@ def permanent_response(
 class Question:
     """A question: `read` gives the form of an answer that `report` takes, or refuses it."""
 
-    def read(self, answer: Any) -> Any:
-        raise NotImplementedError
-
-    def report(self, x: Any, words: Words) -> Any:
-        raise NotImplementedError
+    read: Any
+    report: Any
 
     def take_tags(self, tags: Any) -> None:
         """The respondent's own categories, which only questions of kind `personal` have."""
@@ -774,10 +773,8 @@ class Numbered(Question):
             self.draw = open_part(_BITS, draw)(draw, n, self.bits)
 
     def read(self, answer: Any) -> int:
-        x = self.answers.place(answer)
-        if x < 0:
-            raise Refused("answer", "this is not an answer to the question")
-        return self.places.get(x, x) if self.places else x
+        x = self.answers.answer(answer)
+        return self.places.get(x, x)
 
     def report(self, x: int, words: Words) -> str:
         y = self.draw(x, words)
@@ -837,7 +834,7 @@ class Hashed(Question):
         cells = self.hash.of(x, c)
         if self.keep is not None:
             return f"{c}:{keep(cells[0], m, self.keep, words)}"
-        return f"{c}:{shown(bits(m, cells, self.own, self.other, words), m)}"
+        return f"{c}:{shown(bits(cells, self.own, self.other, words), m)}"
 
 
 class Rappor(Question):
@@ -863,7 +860,7 @@ class Rappor(Question):
         head, cells = f"{c} {self.absent} {self.digest}", self.hash.of(x, c)
         R = permanent_response(self.secret, head, x, cells, m, self.owned, self.absent)
         groups = groups_of([self.one if bit else self.zero for bit in R])
-        return f"{c}:{shown(bits(m, (), (), groups, words), m)}"
+        return f"{c}:{shown(bits((), (), groups, words), m)}"
 
 
 class Kept(Question):
@@ -885,10 +882,7 @@ class Kept(Question):
         self.secret = secret
 
     def read(self, answer: Any) -> int:
-        x = self.answers.place(answer)
-        if x < 0:
-            raise Refused("answer", "this is not an answer to the question")
-        return x
+        return self.answers.answer(answer)
 
     def draw(self, x: int, words: Words) -> int:
         """The number of a report."""
@@ -1128,16 +1122,12 @@ def spent_cells(own: int, other: int, m: int, hashes: int, total: int = W) -> fl
 
 def spent_rappor(draw: Fields, n: int) -> float:
     """Of the permanent response, which all reports come from; of the report, if there is one."""
-    owned, absent, m, hashes = (
-        *map(draw.threshold, ("owned", "absent")),
-        draw["cells"],
-        draw["hashes"],
-    )
+    owned, absent, one, zero = map(draw.threshold, ("owned", "absent", "one", "zero"))
+    size = draw["cells"], draw["hashes"]
     if not draw["once"]:
-        return spent_cells(owned, absent, m, hashes)
-    one, zero = map(draw.threshold, ("one", "zero"))
+        return spent_cells(owned, absent, *size)
     own, other = (kept * one + (W - kept) * zero for kept in (owned, absent))
-    return spent_cells(own, other, m, hashes, W * W)
+    return spent_cells(own, other, *size, W * W)
 
 
 def spent_parts(draw: Fields, n: int) -> float:

@@ -36,7 +36,6 @@ from ldpstats.clients import Client, Collector
 from ldpstats.clients.device import (
     Budget,
     Instrument,
-    Procedure,
     check_fields,
     check_fingerprint,
     drawn_report,
@@ -214,15 +213,10 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
             codes, distinct = pd.factorize(grams)
             objects = np.array([str(text) for text in distinct], dtype=object)[codes]
             column = pd.Series(objects, dtype=object)
-            parts.append(self.gram_mechanism.procedure.draw(column, words, "raise"))
+            parts.append(self.gram_mechanism._report(column, words, "raise"))
         whole = pd.Series(layout.unpadded(strings), dtype=object, name=column_name(values))
-        string = self.string_mechanism.procedure.draw(whole, words, "raise")
+        string = self.string_mechanism._report(whole, words, "raise")
         return DictionaryReports(self, pair, parts[0], parts[1], string, n_missing)
-
-    @property
-    def procedure(self) -> Procedure:
-        """How a device makes a report, and the privacy that one report spends."""
-        return Procedure(self._report, self._message, self._spent, self._single, self._sent)
 
     def _question_document(self) -> dict[str, Any]:
         """The answers, reports and draw of a client document."""
