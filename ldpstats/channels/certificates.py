@@ -43,8 +43,28 @@ class Guarded(Protocol):
     def channel(self) -> Channel: ...
 
 
+class Guarantee(Printed):
+    """What a channel guarantees to sensitive categories."""
+
+    epsilon: float
+    sensitive: npt.NDArray[np.bool_]
+    reason: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether the guarantee holds with a finite epsilon."""
+        return bool(np.isfinite(self.epsilon))
+
+    def _text(self, kind: str, reports: dict[str, float]) -> str:
+        k, S = self.sensitive.size, int(self.sensitive.sum())
+        verdict = f"epsilon {self.epsilon:.12g}" if self.holds else f"no epsilon: {self.reason}"
+        width = max(map(len, reports))
+        lines = [f"{kind} of {S} sensitive among {k} categories: {verdict}"]
+        return "\n".join(lines + [f"  {name:<{width}}  {n:.6g}" for name, n in reports.items()])
+
+
 @dataclass(frozen=True, eq=False)
-class ULDP(Printed):
+class ULDP(Guarantee):
     """What a channel guarantees to sensitive categories: the certificate that `uldp` gives.
 
     Parameters
@@ -79,10 +99,9 @@ class ULDP(Printed):
     revealed: npt.NDArray[np.int64] | None
     reason: str = ""
 
-    @property
-    def holds(self) -> bool:
-        """Whether the guarantee holds with a finite epsilon."""
-        return bool(np.isfinite(self.epsilon))
+    def __str__(self) -> str:
+        reports = {"protected reports": self.n_protected, "invertible reports": self.n_invertible}
+        return self._text("Utility-optimised LDP", reports)
 
     @property
     def protected(self) -> npt.NDArray[np.int64]:
@@ -101,15 +120,6 @@ class ULDP(Printed):
                 f"n_protected ({self.n_protected:.4g}) and n_invertible ({self.n_invertible:.4g})"
             )
         return self.revealed
-
-    def __str__(self) -> str:
-        k, S = self.sensitive.size, int(self.sensitive.sum())
-        verdict = f"epsilon {self.epsilon:.12g}" if self.holds else f"no epsilon: {self.reason}"
-        return (
-            f"Utility-optimised LDP of {S} sensitive among {k} categories: {verdict}\n"
-            f"  protected reports   {self.n_protected:.6g}\n"
-            f"  invertible reports  {self.n_invertible:.6g}"
-        )
 
 
 def uldp(Q: Channel | Guarded | npt.ArrayLike, sensitive: Any = None) -> ULDP:
@@ -213,7 +223,7 @@ def sensitive_mask(sensitive: Any, Q: object, channel: Channel) -> npt.NDArray[n
 
 
 CHANNEL_TOLERANCE, SAMPLER_TOLERANCE = 1e-12, 1e-9  # of an audit, relative to epsilon above 1
-_NO_PRIVACY = "\n  WARNING: no privacy: some report reveals an answer that should be protected"
+_NO_PRIVACY = "  WARNING: no privacy: some report reveals an answer that should be protected"
 
 
 @dataclass(frozen=True)
@@ -256,9 +266,9 @@ class Audit(Printed):
     def agrees(self) -> bool:
         """Whether Q (to 1e-12) and the sampler (to 1e-9) leak no more than declared."""
         size = max(1.0, self.declared)
-        channel, sampler = self.channel - self.declared, self.sampler - self.declared
         return bool(np.isinf(self.declared)) or (
-            channel <= CHANNEL_TOLERANCE * size and sampler <= SAMPLER_TOLERANCE * size
+            self.channel - self.declared <= CHANNEL_TOLERANCE * size
+            and self.sampler - self.declared <= SAMPLER_TOLERANCE * size
         )
 
     @property
@@ -275,20 +285,19 @@ class Audit(Printed):
 
     def __str__(self) -> str:
         verdict = "agree" if self.agrees else "DO NOT AGREE"
-        whole = ""
+        lines = [
+            f"Privacy audit of {self.mechanism}",
+            f"  epsilon declared             {self.declared:.12g}",
+            f"  epsilon of the channel Q     {self.channel:.12g}",
+            f"  epsilon of the sampler       {self.sampler:.12g}",
+            f"  the three {verdict}",
+        ]
         if self.lifetime is not None:
-            whole = f"\n  epsilon of a lifetime        {self.lifetime:.12g}"
+            lines.append(f"  epsilon of a lifetime        {self.lifetime:.12g}")
         if self.sensitive is not None:
-            whole += "\n  {} of {} categories are protected, the others are not".format(
-                *self.sensitive
-            )
-        return (
-            f"Privacy audit of {self.mechanism}\n"
-            f"  epsilon declared             {self.declared:.12g}\n"
-            f"  epsilon of the channel Q     {self.channel:.12g}\n"
-            f"  epsilon of the sampler       {self.sampler:.12g}\n"
-            f"  the three {verdict}{whole}{'' if self.private else _NO_PRIVACY}"
-        )
+            some, k = self.sensitive
+            lines.append(f"  {some} of {k} categories are protected, the others are not")
+        return "\n".join(lines if self.private else [*lines, _NO_PRIVACY])
 
 
 def epsilon(Q: Channel | Guarded | npt.ArrayLike) -> float:
@@ -376,21 +385,16 @@ def sequential(first: Any, second: Any) -> Dense:
     k, l0 = Q0.shape
     adaptive = _is_several(second)
     if adaptive and len(second) != l0:
-        raise InvalidArgument(
-            "second",
-            f"{len(second)} channels",
-            f"must be one, or {l0}: one for each first report",
-        )
-    if adaptive:
-        after = [as_channel(f"second[{y}]", each) for y, each in enumerate(second)]
-    else:
-        after = [as_channel("second", second)]
-    for y, channel in enumerate(after):
+        remedy = f"must be one, or {l0}: one for each first report"
+        raise InvalidArgument("second", f"{len(second)} channels", remedy)
+    named = (
+        {f"second[{y}]": one for y, one in enumerate(second)} if adaptive else {"second": second}
+    )
+    after = [as_channel(name, one) for name, one in named.items()]
+    for name, channel in zip(named, after, strict=True):
         if channel.shape[0] != k:
-            name = f"second[{y}]" if adaptive else "second"
-            raise InvalidArgument(
-                name, f"channel of {channel.shape[0]} categories", f"must have {k}, as the first"
-            )
+            found = f"channel of {channel.shape[0]} categories"
+            raise InvalidArgument(name, found, f"must have {k}, as the first")
     pairs = sum(channel.shape[1] for channel in after) * (1 if adaptive else l0)
     if k * pairs > _MOST_PAIRS:
         raise NotAvailable(

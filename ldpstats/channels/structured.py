@@ -21,6 +21,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -158,6 +160,8 @@ class Channel(ABC):
         InvalidArgument
             If a possible report has probability zero under p.
         """
+        if (scores := self._scores()) is not None:
+            return scores.information(p)
         Q, m = self.emitted(p)
         return np.asarray((Q / m) @ Q.T)
 
@@ -178,6 +182,8 @@ class Channel(ABC):
         mean : array, shape (3, k)
             The same over the reports of the frequencies p.
         """
+        if (scores := self._scores()) is not None:
+            return scores.moments(p, features)
         Q, m = self.emitted(p)
         return label_moments(Q, features @ (Q / m), p)
 
@@ -186,9 +192,15 @@ class Channel(ABC):
 
         `features` has the shape (q, k), both results have (q,).
         """
+        if (scores := self._scores()) is not None:
+            return scores.reach(p, features)
         Q, m = self.emitted(p)
         u = features @ (Q / m)
         return u.min(axis=1), u.max(axis=1)
+
+    def _scores(self) -> BitScores | None:
+        """The law of the scores where each category owns a bit of its own; None elsewhere."""
+        return None
 
     def emitted(self, p: Array) -> tuple[Array, Array]:
         """Columns of Q that are not zero, and their probabilities under p, all positive."""
@@ -396,9 +408,7 @@ class Bits(Channel):
 
     def _listed(self) -> Array:
         """`members` as an array, shape (k, h)."""
-        if isinstance(self.members, range):
-            return np.arange(self.members.start, self.members.stop, self.members.step)[:, None]
-        return self.members
+        return np.array(self.members)[:, None] if isinstance(self.members, range) else self.members
 
     def design(self) -> Array:
         """Indicator of own bits, shape (k, n_bits)."""
@@ -416,10 +426,7 @@ class Bits(Channel):
 
     def bit_means(self, p: Array) -> Array:
         """P(bit j = 1), shape (n_bits,), when the category has law `p` of shape (k,)."""
-        if self.unary:
-            owned = np.asarray(p, dtype=np.float64)
-        else:
-            owned = np.asarray(p @ self.design())
+        owned = np.asarray(p, dtype=np.float64) if self.unary else p @ self.design()
         return np.asarray(self.p0 * np.sum(p) + (self.p1 - self.p0) * owned)
 
     def _matrix(self) -> Array:
@@ -443,36 +450,24 @@ class Bits(Channel):
         scale[~np.isfinite(scale)] = 0.0  # a report that no category can make keeps a row of zeros
         return DenseRows(np.exp(W - scale[:, None]), scale)
 
+    @property
+    def _open(self) -> bool:
+        """Whether every category can make every report."""
+        return 0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0
+
     def _scores(self) -> BitScores | None:
-        """The law of the scores where each category owns a bit of its own; None elsewhere."""
-        if self.unary and 0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0:
-            return unary_scores(self.p1, self.p0, self.n_bits, np.empty(0))
-        return None
-
-    def information(self, p: Array) -> Array:
-        scores = self._scores()
-        return super().information(p) if scores is None else scores.information(p)
-
-    def score_moments(self, p: Array, features: Array) -> tuple[Array, Array]:
-        scores = self._scores()
-        if scores is None:
-            return super().score_moments(p, features)
-        return scores.moments(p, features)
-
-    def score_reach(self, p: Array, features: Array) -> tuple[Array, Array]:
-        scores = self._scores()
-        if scores is None:
-            return super().score_reach(p, features)
-        return scores.reach(p, features)
+        if not (self.unary and self._open):
+            return None
+        return unary_scores(self.p1, self.p0, self.n_bits, np.empty(0))
 
     def output_classes(self) -> OutputClasses:
-        if self.n_bits <= 12 or not (0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0):
+        if self.n_bits <= 12 or not self._open:
             return super().output_classes()
-        one = np.ones(1)  # every category can make every report
+        one = np.ones(1)
         return OutputClasses(self.epsilon() * one, np.array([-1]), n_patterns(self.n_bits) * one)
 
     def one_sided(self, sensitive: Array) -> OutputClasses:
-        if self.n_bits <= 12 or not (0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0):
+        if self.n_bits <= 12 or not self._open:
             return super().one_sided(sensitive)
         ratio = self._largest_ratio(sensitive) if sensitive.size else -np.inf
         return replace(self.output_classes(), log_ratio=np.array([ratio]))
@@ -600,16 +595,11 @@ class Kronecker(Channel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        k = l = 1  # noqa: E741
-        for channel in self.channels:
-            k, l = k * channel.shape[0], l * channel.shape[1]  # noqa: E741
+        k, l = (prod(sizes) for sizes in zip(*(c.shape for c in self.channels), strict=True))  # noqa: E741
         return k, l
 
     def _matrix(self) -> Array:
-        Q: Array = np.ones((1, 1))
-        for channel in self.channels:
-            Q = np.kron(Q, channel.matrix())
-        return Q
+        return reduce(np.kron, [channel.matrix() for channel in self.channels])
 
     def forward(self, p: Array) -> Array:
         law = np.reshape(p, [channel.shape[0] for channel in self.channels])

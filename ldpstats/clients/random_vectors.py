@@ -308,15 +308,16 @@ def _vector(dice: Random, number: int) -> Vector:
         own, other = str(random_threshold(dice)), str(dice.choice((1, 3)) * (W // 4))
         draw = {"kind": "bits", "bits": k, "own": own, "other": other, "sent": k}
         asked: dict[str, Any] = {"question": {"answers": k, "reports": {"bits": k}, "draw": draw}}
-        request = {"client": _sealed(asked, "inf"), "random": dice.randbytes(_LONG_BYTES).hex()}
-        return _with_reports(f"random {number} (long bits)", request | {"answers": ["7"]})
+        words = dice.randbytes(_LONG_BYTES).hex()
+        long: dict[str, Any] = {"client": _sealed(asked, "inf"), "random": words, "answers": ["7"]}
+        return _with_reports(f"random {number} (long bits)", long)
     kind = _KINDS[number % len(_KINDS)]
     alone = kind != "questionnaire"
     asked = {"question": random_question(dice, kind)} if alone else _questions(dice)
     spent = spent_document(asked)
     claims = (*["inf"] * 6, *[repr(spent)] * 4, repr(1.5 * spent + 0.25), repr(0.999 * spent))
     document = _damaged(dice, _sealed(asked, dice.choice(claims), f"{dice.getrandbits(48):012x}"))
-    request = {"client": document, "random": _bytes(dice, document).hex()}
+    request: dict[str, Any] = {"client": document, "random": _bytes(dice, document).hex()}
     request |= dice.choice((*[{"reports": None}] * 9, {"reports": 1}, {"reports": 3}, {}))
     if (kind in ("rappor", "kept") or "link" in document) and dice.random() < 0.7:
         request["secret"] = dice.randbytes(32).hex()
@@ -443,7 +444,7 @@ def _sheet(dice: Random, questions: list[dict[str, Any]]) -> Any:
     return answers if dice.random() < 0.97 else dice.choice((None, "nurse", [], 3))
 
 
-_WRONG = (None, 0, 1, True, [], {}, "\ud800", "a\udc00b", "no answer", *TEXTS)
+_WRONG: tuple[Any, ...] = (None, 0, 1, True, [], {}, "\ud800", "a\udc00b", "no answer", *TEXTS)
 
 
 def _text(dice: Random, question: dict[str, Any], one_in: int = 12) -> Any:

@@ -130,14 +130,11 @@ def collect(
 
     Meanwhile, or afterwards, ``ldp.Survey("answers")`` is the table of the sheets in files.
     """
-    opened: dict[str, Any] = {
-        "batch": batch,
-        "forget_tokens": boolean("forget_tokens", forget_tokens),
-    }
+    forget = boolean("forget_tokens", forget_tokens)
     if boolean("finish", finish):
         # Write what waits, merge, and say how many sheets there are
-        store = opened_desk(questionnaire, folder, **opened).intake.store
-        with closing(store):
+        desk = opened_desk(questionnaire, folder, batch=batch, forget_tokens=forget)
+        with closing(desk.intake.store) as store:
             _say_faults(store)
             try:
                 store.batch()
@@ -149,9 +146,10 @@ def collect(
         return
     packages()
     with closing(listening(host, port)) as where:
-        opened |= {"origins": origins, "behind_proxy": behind_proxy, "limits": limits}
-        opened |= {"invitations": invitations, "max_sheets": max_sheets, "estimates": estimates}
-        desk = opened_desk(questionnaire, folder, texts, **opened)
+        desk = opened_desk(
+            *(questionnaire, folder, texts, origins, behind_proxy, batch, limits),
+            *(invitations, max_sheets, estimates, forget),
+        )
         with closing(desk.intake.store):
             _say_faults(desk.intake.store)
             _check_open(desk, max_sheets)
@@ -386,15 +384,9 @@ class Desk:
         store = self.intake.store
         loop = asyncio.get_running_loop()
         shortage = await loop.run_in_executor(None, store.shortage, self.checks.largest)
-        errors = [
-            text
-            for text, wrong in (
-                ("sheets cannot be written to the disk", store.failing),
-                ("files of sheets cannot be written; sheets wait", store.stuck),
-                (shortage, shortage),
-            )
-            if wrong
-        ]
+        errors = ["sheets cannot be written to the disk"] * store.failing
+        errors += ["files of sheets cannot be written; sheets wait"] * store.stuck
+        errors += [shortage] * bool(shortage)
         status = 503 if errors else 200
         errors += [f"{name}: {why}" for name, why in sorted(store.faults.items())]
         return self._answer(request, {"healthy": not errors, "errors": errors}, status)

@@ -231,16 +231,16 @@ class Checks:
         known = None
         if self.invitations is not None:
             compare = "compare it with the one that you were given"
+            why = f"no code of this survey: {compare}"
             if code is None:
-                why = "invitation: this survey takes sheets with a code only"
-                raise Refused(why, 403, reason="code")
-            try:
-                known = self.invitations.find(portable.invitation_code(code))
-            except portable.Refused:
-                why = f"invitation: a typing error in the code: {compare}"
-                raise Refused(why, 403, reason="code") from None
+                why = "this survey takes sheets with a code only"
+            else:
+                try:
+                    known = self.invitations.find(portable.invitation_code(code))
+                except portable.Refused:
+                    why = f"a typing error in the code: {compare}"
             if known is None:
-                raise Refused(f"invitation: no code of this survey: {compare}", 403, reason="code")
+                raise Refused(f"invitation: {why}", 403, reason="code")
         reports = self._reports(_object(sent["sheet"], "sheet"))
         reports += [token.lower()] if self.link else []
         taken = bytes.fromhex(token), json.dumps(reports, separators=(",", ":"))
@@ -326,9 +326,7 @@ def shape_of(reports: Any, draw: Mapping[str, Any]) -> Shape:
     of_cohorts = _texts(draw["cohorts"])
 
     def fits(report: Any) -> bool:
-        if not isinstance(report, str):
-            return False
-        cohort, colon, rest = report.partition(":")
+        cohort, colon, rest = report.partition(":") if isinstance(report, str) else ("", "", "")
         return colon == ":" and of_cohorts.fits(cohort) and of_report.fits(rest)
 
     return Shape(fits, of_cohorts.longest + of_report.longest)
@@ -346,30 +344,24 @@ def _bits(n: int, draw: Mapping[str, Any]) -> Shape:
     able = _able(draw)
 
     def fits(report: Any) -> bool:
-        if not isinstance(report, str) or len(report) != n or report.strip("01"):
-            return False
-        return able is None or able(report)
+        bits = isinstance(report, str) and len(report) == n and not report.strip("01")
+        return bits and able(report)
 
     return Shape(fits, n + 2)
 
 
-def _able(draw: Mapping[str, Any]) -> Fits | None:
-    """What a draw of bits says of all of them; None where all strings of bits can be."""
+def _able(draw: Mapping[str, Any]) -> Fits:
+    """What a draw of bits says of all of them."""
     if draw["kind"] == "personal":
         return _able(draw["draw"])
     if draw["kind"] == "subset":
-        size: int = draw["size"]
-        return lambda report: report.count("1") == size
+        return lambda report: report.count("1") == draw["size"]
     if draw["kind"] == "reveal":
         sensitive = set(draw["sensitive"])
-
-        def at_most_one(report: str) -> bool:
-            if report.count("1") <= 1:
-                return True
-            return sum(bit == "1" and j not in sensitive for j, bit in enumerate(report)) <= 1
-
-        return at_most_one
-    return None
+        return lambda report: (
+            sum(bit == "1" and j not in sensitive for j, bit in enumerate(report)) <= 1
+        )
+    return lambda report: True
 
 
 def _grams(draw: Mapping[str, Any]) -> Shape:
@@ -382,13 +374,13 @@ def _grams(draw: Mapping[str, Any]) -> Shape:
         if not isinstance(report, dict) or report.keys() != {"positions", "grams", "string"}:
             return False
         places, grams = report["positions"], report["grams"]
-        if not all(isinstance(two, list) and len(two) == 2 for two in (places, grams)):
-            return False
-        if not whole.fits(report["string"]):
-            return False
-        if not all(type(place) is int and place in starts for place in places):
-            return False
-        return bool(places[0] < places[1]) and all(map(gram.fits, grams))
+        return (
+            all(isinstance(two, list) and len(two) == 2 for two in (places, grams))
+            and whole.fits(report["string"])
+            and all(type(place) is int and place in starts for place in places)
+            and bool(places[0] < places[1])
+            and all(map(gram.fits, grams))
+        )
 
     frame = len(json.dumps({"positions": [starts[-1]] * 2, "grams": ["", ""], "string": ""}))
     return Shape(fits, frame + 2 * gram.longest + whole.longest)

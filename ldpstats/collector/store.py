@@ -42,7 +42,7 @@ from urllib.parse import urlsplit
 
 from ldpstats.arguments import listed, positive_integer
 from ldpstats.clients.portable.ldpstats_client import CODE_LENGTH, LETTERS, checked_with
-from ldpstats.collector.files import HOUR, Tables, compared, fault_of, named, taken
+from ldpstats.collector.files import HOUR, BatchWriter, compared, fault_of, named, taken
 from ldpstats.engines.parquet import found_files
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 from ldpstats.io.specifications import is_format, json_document
@@ -96,7 +96,7 @@ class Store:
     """The sheets of a folder; its methods may be called from several threads."""
 
     folder: Path
-    tables: Tables
+    tables: BatchWriter
     _database: sqlite3.Connection
     _key: bytes
     waiting: int = 0  # sheets on the disk that are in no file yet
@@ -405,7 +405,7 @@ class Store:
             database.execute("DROP TABLE waiting")
 
 
-def opened_store(folder: Path, tables: Tables, forget_tokens: bool = False) -> Store:
+def opened_store(folder: Path, tables: BatchWriter, forget_tokens: bool = False) -> Store:
     """The store of a folder, with what an earlier process left in it.
 
     With `forget_tokens` a record that does not fit the files is put aside, and a new one begun.
@@ -435,7 +435,7 @@ def opened_store(folder: Path, tables: Tables, forget_tokens: bool = False) -> S
     return store
 
 
-def _opened(folder: Path, tables: Tables, begin: bool = False) -> Store:
+def _opened(folder: Path, tables: BatchWriter, begin: bool = False) -> Store:
     """Open the database; `begin` a record with the files that are there."""
     place = folder / PRIVATE / DATABASE
     try:

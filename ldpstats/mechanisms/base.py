@@ -219,8 +219,9 @@ class Mechanism(Instrument[Client, Collector]):
 
     def _sampler_epsilon(self) -> float:
         """Epsilon of the law that the sampler's integers realise, as a device reads them."""
+        kinds = portable._BITS if self.n_bits else portable._LABELS
         draw = portable.Fields(self._draw_document())
-        return portable.spent_draw(draw, 2 if self.is_open else self.k)
+        return portable.open_draw(kinds, draw, self.k).spent()
 
     @property
     def is_open(self) -> bool:
@@ -334,14 +335,9 @@ class Mechanism(Instrument[Client, Collector]):
                 text, groups = split_cohorts(name, text, self.n_bits)
             else:
                 groups = counts_vector("cohort", cohort, (len(text),))
-            outside = groups >= self.n_cohorts
-            if outside.any():
-                first = int(np.argmax(outside))
-                raise InvalidArgument(
-                    f"{name}[{first}]",
-                    int(groups[first]),
-                    f"is no cohort: they are numbered from 0 to {self.n_cohorts - 1}",
-                )
+            for first in np.flatnonzero(groups >= self.n_cohorts)[:1]:
+                remedy = f"is no cohort: they are numbered from 0 to {self.n_cohorts - 1}"
+                raise InvalidArgument(f"{name}[{first}]", int(groups[first]), remedy)
             return Reports(self.format.parse(name, text), self, 0, groups, column_name(labels))
         if cohort is not None and self.cohort_names:
             form: Any = self.format  # of labels
@@ -435,12 +431,11 @@ class Mechanism(Instrument[Client, Collector]):
 
     def _question_document(self) -> dict[str, Any]:
         """The answers, reports and draw of a client document."""
-        answers = None if self.is_open else texts(self.categories)
-        return {
-            "answers": answers,
-            "reports": self._reports_document(),
-            "draw": self._draw_document(),
-        }
+        answers, reports = (
+            None if self.is_open else texts(self.categories),
+            self._reports_document(),
+        )
+        return {"answers": answers, "reports": reports, "draw": self._draw_document()}
 
     def _asked_document(self) -> dict[str, Any]:
         return {"question": self._question_document()}
@@ -528,9 +523,7 @@ class Mechanism(Instrument[Client, Collector]):
         C = self.n_cohorts
         one = np.zeros((C or 1, self.n_bits or self.n_outputs), dtype=np.int64)
         one[:, 0] = 1
-        if self.n_bits:
-            return self.counts(one if C else one[0], np.ones(C, dtype=np.int64) if C else 1)
-        return self.counts(one if C else one[0])
+        return self.counts(one if C else one[0], (one[:, 0] if C else 1) if self.n_bits else None)
 
     def audit(self) -> Audit:
         """Compare the declared epsilon with Q and with the sampler's integer thresholds."""
@@ -548,11 +541,8 @@ class Mechanism(Instrument[Client, Collector]):
         if not is_dataclass(self):
             own = type(self).__name__
             raise InvalidArgument("class", own, "must be a frozen dataclass: its fields specify it")
-        document: dict[str, Any] = {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "mechanism": type(self).__name__,
-        }
+        document: dict[str, Any] = {"format": _FORMAT, "version": _VERSION}
+        document["mechanism"] = type(self).__name__
         for item in fields(self):
             value = getattr(self, item.name)
             if isinstance(value, pd.Index):
@@ -579,17 +569,13 @@ class Mechanism(Instrument[Client, Collector]):
             read: Any = read_mechanism(checked["mechanism"], document)
             return read  # type: ignore[no-any-return]
         if checked["mechanism"] != cls.__name__:
-            raise InvalidArgument(
-                "mechanism", checked["mechanism"], f"the specification is not of a {cls.__name__}"
-            )
+            remedy = f"the specification is not of a {cls.__name__}"
+            raise InvalidArgument("mechanism", checked["mechanism"], remedy)
         names = [item.name for item in fields(cls)]  # type: ignore[arg-type]
         given = {k: v for k, v in checked.items() if k not in _HEAD}
         if set(given) != set(names):
-            raise InvalidArgument(
-                "specification",
-                sorted(given, key=str),
-                f"a {cls.__name__} has the fields {sorted(names)}",
-            )
+            remedy = f"a {cls.__name__} has the fields {sorted(names)}"
+            raise InvalidArgument("specification", sorted(given, key=str), remedy)
         for name in ("categories", "outputs", "alphabet"):
             if given.get(name) is not None:
                 given[name] = labels_from_json(name, given[name])
@@ -894,10 +880,10 @@ def _made_of(mechanism: Any) -> object | None:
 def told_apart(mechanisms: Iterable[Any]) -> list[str]:
     """Mechanisms in words, in full where the beginning does not tell two of them apart."""
     every = list(mechanisms)
-    words, brief_words = [], list(map(str, every))
-    for one, text in zip(every, brief_words, strict=True):
-        alike = (other for other, own in zip(every, brief_words, strict=True) if own == text)
-        if text.endswith("...") and any(other != one for other in alike):
+    words = []
+    for one in every:
+        text = str(one)
+        if text.endswith("...") and any(str(other) == text and other != one for other in every):
             text = " ".join(str(_made_of(one)).split())
         words.append(text)
     return words
@@ -951,13 +937,11 @@ def _text(mechanism: Any, name: str, value: Any) -> str:
         if len(labels) > _NAMED:
             return f"{len(labels)} of {mechanism.k}"
         return "{" + ", ".join(shorten(label, _LONGEST) for label in labels) + "}"
-    if name == "epsilon" and getattr(mechanism, "levels", None) is not None:
-        levels = mechanism.levels  # of each sensitive category
+    levels = getattr(mechanism, "levels", None)
+    if name == "epsilon" and levels is not None:  # of each sensitive category
         if len(levels) > _NAMED:
             return f"{min(levels):.6g} to {max(levels):.6g}"
         return "(" + ", ".join(f"{one:.6g}" for one in levels) + ")"
-    if name == "epsilon":
-        return f"{value:.6g}"
     if name == "edges":
         return str(mechanism.k)
     if name in _UNNAMED:

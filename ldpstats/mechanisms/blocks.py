@@ -6,7 +6,6 @@ both choose the design with the smallest summed variance.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,11 +49,7 @@ class BlockMechanism(Mechanism):
 
     n_bits = 0
     n_cohorts = 0
-
-    @property
-    @abstractmethod
-    def design(self) -> BlockDesign:
-        """Which categories each label stands for."""
+    design: BlockDesign  # which categories each label stands for
 
     @property
     def n_outputs(self) -> int:  # type: ignore[override]
@@ -334,8 +329,7 @@ class HadamardResponse(BlockMechanism):
     def __post_init__(self) -> None:
         check_labels(self)
         if self.order is None:
-            orders = [1 << i for i in range(1, self.k.bit_length() + 1)]
-            designs = [_hadamard_design(self.k, order) for order in orders]
+            designs = [_hadamard_design(self.k, 2 << i) for i in range(self.k.bit_length())]
             order = min(designs, key=lambda one: _hadamard_variance(one, self.epsilon)).order
         else:
             order = positive_integer("order", self.order, 2)
@@ -345,7 +339,8 @@ class HadamardResponse(BlockMechanism):
         set_fields(self, order=order)
 
     @cached_property
-    def design(self) -> HadamardDesign:
+    def design(self) -> HadamardDesign:  # type: ignore[override]
+        """Which categories each label stands for."""
         assert self.order is not None
         return _hadamard_design(self.k, self.order)
 
@@ -443,7 +438,8 @@ class ProjectiveGeometryResponse(BlockMechanism):
         set_fields(self, q=q, t=t)
 
     @cached_property
-    def design(self) -> BlockDesign:
+    def design(self) -> BlockDesign:  # type: ignore[override]
+        """Which categories each label stands for."""
         assert self.q is not None and self.t is not None
         return SingleDesign(self.k) if self.t == 2 else ProjectiveDesign(self.k, self.q, self.t)
 

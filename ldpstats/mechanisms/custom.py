@@ -266,7 +266,11 @@ class Enumerated(Mechanism):
             return None
         check_table(self, sum(one.size for one in self.steps))
         first, then = (samplers.integer_rows(one).document(one.shape[1]) for one in self.steps)
-        draw = {"kind": "kept", "digest": self.permanent, "responses": len(then["rows"])}
+        draw: dict[str, Any] = {
+            "kind": "kept",
+            "digest": self.permanent,
+            "responses": len(then["rows"]),
+        }
         draw |= {"first": first, "then": then}
         return {"answers": texts(self.categories), "reports": texts(self.outputs), "draw": draw}
 
@@ -836,10 +840,8 @@ class Product(Enumerated):
         if several and all(isinstance(value, Mapping) for value in several):
             for i, value in enumerate(several):
                 if set(value) != set(questions):
-                    own = sorted(map(str, value))
-                    raise InvalidArgument(
-                        f"{name}[{i}]", own, f"must have the questions {questions}"
-                    )
+                    given, remedy = sorted(map(str, value)), f"must have the questions {questions}"
+                    raise InvalidArgument(f"{name}[{i}]", given, remedy)
             values = pd.DataFrame(map(dict, several), columns=questions, dtype=object)
         if not isinstance(values, pd.DataFrame):
             return values

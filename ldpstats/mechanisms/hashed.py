@@ -91,16 +91,9 @@ class Hashed(Mechanism):
     """
 
     alphabet: Any
-
-    @property
-    @abstractmethod
-    def n_cells(self) -> int:
-        """Labels or bits of a cohort."""
-
-    @property
-    @abstractmethod
-    def n_owned(self) -> int:
-        """Hashes of an answer, each of which names one of its cells."""
+    n_cells: int  # labels or bits of a cohort
+    n_owned: int  # hashes of an answer, each of which names one of its cells
+    cell_law: CellLaw  # probabilities that a report shows a cell
 
     @abstractmethod
     def _randomise(self, cells: Array, words: Words) -> Array:
@@ -136,11 +129,6 @@ class Hashed(Mechanism):
     def _sent(self, answer: Any, words: Words) -> Any:
         text = answer if self.alphabet is None else str(self.alphabet[int(answer)])
         return drawn_report(self._device, text, words)
-
-    @property
-    @abstractmethod
-    def cell_law(self) -> CellLaw:
-        """Probabilities that a report shows a cell."""
 
     @abstractmethod
     def _cohort_channel(self, cells: Array) -> Channel:
@@ -333,28 +321,27 @@ class Hashed(Mechanism):
     def _indistinct(self, candidates: Any, cells: Array, reports: Array) -> str:
         """Say which candidates cannot be told apart, and what would help."""
         labels, m, used = self.labels(candidates), self.n_cells, int((reports > 0).sum())
-        S, bound = len(labels), used * (m - 1) + (0 if self.is_open else 1)
         help_ = "use more cohorts or a larger hash range, or leave some of them out"
-        total = np.zeros(S, dtype=np.uint64)  # of the cells, which their order does not change
+        total = np.zeros(
+            len(labels), dtype=np.uint64
+        )  # of the cells, which their order does not change
         for c, own in enumerate(cells[reports > 0]):
             numbers = own.astype(np.uint64) + np.uint64(c * (m + 1) + 1)
             total += mix64(numbers).sum(axis=1, dtype=np.uint64)
-        same = pd.Series(np.arange(S)).groupby(total).agg(list)
+        same = pd.Series(np.arange(len(labels))).groupby(total).agg(list)
         groups = [group for group in same if len(group) > 1]
         if groups:
             shown = "; ".join(", ".join(repr(labels[i]) for i in group[:5]) for group in groups[:3])
             merge = "list one of each group, whose frequency is then that of the group together"
             return f"candidates with the same hashes in every cohort: {shown}: {merge}; or {help_}"
-        if S > bound and self.n_owned == 1:
+        what, extra, bound = "bits", "", used * m
+        if self.n_owned == 1:
+            what, bound = "labels", used * (m - 1) + (0 if self.is_open else 1)
             extra = " (and the share of other answers)" if self.is_open else ""
+        if len(labels) > bound:
             return (
-                f"{S} candidates{extra} cannot be told apart: {used} cohorts with reports, of {m} "
-                f"labels each, determine at most {bound}: {help_}"
-            )
-        if S > used * m:
-            return (
-                f"{S} candidates cannot be told apart: {used} cohorts with reports, of {m} bits "
-                f"each, determine at most {used * m}: {help_}"
+                f"{len(labels)} candidates{extra} cannot be told apart: {used} cohorts with "
+                f"reports, of {m} {what} each, determine at most {bound}: {help_}"
             )
         design = HashDesign(cells, m, background=self.cell_law.shared if self.is_open else 0.0)
         alike = undetermined(design, np.repeat(reports.astype(np.float64), m))
@@ -535,6 +522,7 @@ class ORR(Hashed):
     epsilon: float
     alphabet: Any = None
     n_bits = 0
+    n_owned = 1
 
     def __post_init__(self) -> None:
         set_fields(self, n_outputs=positive_integer("n_outputs", self.n_outputs, 2))
@@ -548,12 +536,9 @@ class ORR(Hashed):
         return NumberFormat(self.n_outputs)
 
     @property
-    def n_cells(self) -> int:
+    def n_cells(self) -> int:  # type: ignore[override]
+        """Labels of a cohort."""
         return self.n_outputs
-
-    @property
-    def n_owned(self) -> int:
-        return 1
 
     @cached_property
     def _krr(self) -> KRR:
@@ -571,7 +556,8 @@ class ORR(Hashed):
         return np.asarray(kept + rng.multinomial(n - kept.sum(axis=1), uniform))
 
     @property
-    def cell_law(self) -> CellLaw:
+    def cell_law(self) -> CellLaw:  # type: ignore[override]
+        """Probabilities that a report shows a label."""
         Q = self._krr._channel
         return CellLaw(Q.a + float(Q.b), float(Q.b), 1.0 / self.n_outputs, 0.0)
 
@@ -581,6 +567,9 @@ class ORR(Hashed):
     def worst_channel(self) -> Uniformised:
         """k-RR: two answers that hash to different labels."""
         return self._krr._channel
+
+    def _sampler_epsilon(self) -> float:
+        return self._krr._sampler_epsilon()
 
     def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
         """The likelihood of the labels given the cohorts."""
@@ -700,16 +689,8 @@ class HashedBits(Hashed):
 
     n_hashes: int
     n_outputs = 0
-
-    @property
-    @abstractmethod
-    def p1(self) -> float:
-        """P(bit = 1) of a bit that the answer owns."""
-
-    @property
-    @abstractmethod
-    def p0(self) -> float:
-        """P(bit = 1) of any other bit."""
+    p1: float  # P(bit = 1) of a bit that the answer owns
+    p0: float  # P(bit = 1) of any other bit
 
     @abstractmethod
     def _thresholds(self) -> tuple[int, int]:
@@ -728,11 +709,13 @@ class HashedBits(Hashed):
         return BitFormat(self.n_bits)
 
     @property
-    def n_cells(self) -> int:
+    def n_cells(self) -> int:  # type: ignore[override]
+        """Bits of a cohort."""
         return self.n_bits
 
     @property
-    def n_owned(self) -> int:
+    def n_owned(self) -> int:  # type: ignore[override]
+        """Hashes of an answer, each of which names one of its cells."""
         return self.n_hashes
 
     def _randomise(self, cells: Array, words: Words) -> Array:
@@ -747,7 +730,8 @@ class HashedBits(Hashed):
         return np.asarray(rng.binomial(owners, self.p1) + others)
 
     @property
-    def cell_law(self) -> CellLaw:
+    def cell_law(self) -> CellLaw:  # type: ignore[override]
+        """Probabilities that a report shows a set bit."""
         m, h = self.n_bits, self.n_hashes
         empty = (1.0 - 1.0 / m) ** h
         both = 1.0 - 2.0 * empty + (1.0 - 2.0 / m) ** h if h > 1 else 0.0
@@ -863,11 +847,13 @@ class ORAPPOR(HashedBits):
         return even_bit(self.epsilon / sum(most_different(self.n_bits, self.n_hashes, 1.0, 1.0)))
 
     @property
-    def p1(self) -> float:
+    def p1(self) -> float:  # type: ignore[override]
+        """P(bit = 1) of a bit that the answer owns."""
         return self._flip()[0]
 
     @property
-    def p0(self) -> float:
+    def p0(self) -> float:  # type: ignore[override]
+        """P(bit = 1) of any other bit."""
         return self._flip()[1]
 
     def _thresholds(self) -> tuple[int, int]:

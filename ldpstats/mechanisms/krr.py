@@ -188,7 +188,7 @@ class Warner(_Binary):
     def _drawn(self) -> Enumerated:
         """The mechanism of the same law that draws the reports."""
         if self.p is not None and self.p < 0.5:
-            return CustomMechanism(self._channel.matrix(), self.categories)
+            return CustomMechanism(self._channel.Q, self.categories)
         return KRR(self.categories, self.epsilon)
 
 

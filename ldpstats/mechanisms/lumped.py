@@ -200,22 +200,19 @@ class _KeptBits(Bits):
     def design(self) -> Array:
         return np.eye(self.n_bits + 1, self.n_bits)
 
-    def _owned(self) -> Array:
-        return self.design()
+    _owned = design
 
     def bit_means(self, p: Array) -> Array:
         return np.asarray(self.p0 * np.sum(p) + (self.p1 - self.p0) * p[:-1])
 
     def rows(self, y: npt.NDArray[np.uint8]) -> Rows:
-        if not (0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0):
+        if not self._open:
             return super().rows(y)
         # a row is scaled by the chance of its bits where none is owned: that of the last category
         return WithOther(UnaryRows(y, self.p1, self.p0, self.n_bits), np.ones(len(y)))
 
     def _scores(self) -> BitScores | None:
-        if not (0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0):
-            return None
-        return unary_scores(self.p1, self.p0, self.n_bits, np.ones(1))
+        return unary_scores(self.p1, self.p0, self.n_bits, np.ones(1)) if self._open else None
 
     def epsilon(self) -> float:
         if self.n_bits == 1:  # only the owner and the last category are there to tell apart

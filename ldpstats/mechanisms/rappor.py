@@ -228,7 +228,7 @@ class TwoResponses(Mechanism):
 @guided
 @named_only("RAPPOR(16, 2, 8, f=0.5, p=0.25, q=0.75)")
 @dataclass(frozen=True, eq=False)
-class RAPPOR(TwoResponses, HashedBits):
+class RAPPOR(TwoResponses, HashedBits):  # type: ignore[override]
     """RAPPOR (EPK14; FPE16 section II).
 
     The Bloom filter of the answer is randomised once and for all (permanent response: each bit

@@ -307,7 +307,9 @@ class SensitiveBits(Channel):
 
         Of each sensitive category x, or of two where they are alike, then of all that are not.
         """
-        S, p1, d1 = self._at.size, self.p1, self.d1
+        S: int = self._at.size
+        p1: Any = self.p1
+        d1: Any = self.d1
         if np.ndim(p1):
             logs = np.log(p1) - np.log(d1), np.log1p(-p1) - np.log1p(-d1)
             bits = list(zip(np.maximum(*logs), -np.minimum(*logs), strict=True))
@@ -575,8 +577,10 @@ class URR(Levelled, Enumerated):
     def _sampler_epsilon(self) -> float:
         if self.levels is None:
             return super()._sampler_epsilon() if self._at.size else 0.0
-        keep, law = self._keep(), portable.Fields(self._draw_document()).inner("law")
-        replaced = [(portable.W - keep) * weight for weight in portable.weights(law, 1)]
+        keep, law = self._keep(), self._replacements
+        assert law is not None
+        weights = portable.weights(law.upper[0].tolist())
+        replaced = [(portable.W - keep) * weight for weight in weights]
         own = [portable.log_ratio(keep * portable.W + by, by) for by in replaced]
         return self._worst(np.array(own))
 

@@ -216,7 +216,7 @@ def _check_size(size: float) -> None:
 def _index(labels: Any, names: list[Any], default: str) -> pd.Index[Any]:
     """Labels of rows or columns, or combinations of them, with the names of the questions."""
     if len(names) == 1:
-        return pd.Index(labels, name=names[0] or default)
+        return pd.Index(labels, name=names[0] or default)  # type: ignore[no-any-return]
     return pd.MultiIndex.from_tuples(labels, names=names)
 
 

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, Printed
-from ldpstats.channels.certificates import Guarded, as_channel, sensitive_mask, uldp
+from ldpstats.arguments import Array
+from ldpstats.channels.certificates import Guarantee, Guarded, as_channel, sensitive_mask, uldp
 from ldpstats.channels.structured import Channel, Dense
 from ldpstats.errors import InvalidArgument, NotAvailable, NotConverged
 from ldpstats.labels import as_labels
@@ -133,11 +133,10 @@ def _bounds(A: Any, B: Any) -> tuple[float, float]:
         places = others.get_indexer(labels)
         if np.any(places < 0):
             missing = labels[places < 0].tolist()[0]
-            raise InvalidArgument(
-                "B",
-                others.tolist(),
-                f"has no category {missing!r}, which A has: pass channel() to compare by position",
+            remedy = (
+                f"has no category {missing!r}, which A has: pass channel() to compare by position"
             )
+            raise InvalidArgument("B", others.tolist(), remedy)
         second = second[places]
     if first.shape == second.shape and np.array_equal(first, second):
         return 0.0, 0.0
@@ -156,10 +155,8 @@ def _bounds(A: Any, B: Any) -> tuple[float, float]:
     most = float(np.abs(first @ R - second).sum(axis=1).max() / 2.0)
     M = M - (M.max(axis=1, keepdims=True) + M.min(axis=1, keepdims=True)) / 2.0
     scale = float(np.abs(M).max(axis=1).sum()) * 2.0
-    if scale == 0.0:
-        return 0.0, most
     gain = float((M * second).sum() - (first.T @ M).max(axis=1).sum())
-    return max(gain / scale, 0.0), most
+    return max(gain / scale, 0.0) if scale else 0.0, most
 
 
 def _matrix(name: str, given: Any) -> Array:
@@ -228,7 +225,7 @@ def _programme(A: Array, B: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class OSLDP(Printed):
+class OSLDP(Guarantee):
     """What a channel guarantees to sensitive categories one-sidedly: the certificate of `osldp`.
 
     Parameters
@@ -260,19 +257,10 @@ class OSLDP(Printed):
     raised: Array | None
     reason: str = ""
 
-    @property
-    def holds(self) -> bool:
-        """Whether the guarantee holds with a finite epsilon."""
-        return bool(np.isfinite(self.epsilon))
-
     def __str__(self) -> str:
-        k, S = self.sensitive.size, int(self.sensitive.sum())
-        verdict = f"epsilon {self.epsilon:.12g}" if self.holds else f"no epsilon: {self.reason}"
-        return (
-            f"One-sided LDP of {S} sensitive among {k} categories: {verdict}\n"
-            f"  reports of sensitive categories  {self.n_shared:.6g}\n"
-            f"  reports of others only           {self.n_apart:.6g}"
-        )
+        numbers = self.n_shared, self.n_apart
+        names = "reports of sensitive categories", "reports of others only"
+        return self._text("One-sided LDP", dict(zip(names, numbers, strict=True)))
 
 
 def osldp(Q: Channel | Guarded | npt.ArrayLike, sensitive: Any = None) -> OSLDP:

@@ -42,6 +42,11 @@ from ldpstats.programs.steps import (
     typed,
 )
 
+_ANSWERS: dict[type[Step], tuple[str, str]] = {  # true ones, and those that are remembered
+    Truth: ("truth", "remembered"),
+    Opposite: ("opposite", "opposite of remembered"),
+    Another: ("another", "another than remembered"),
+}
 _CONDITIONS = {Flip: "shows", Roll: "shows", Spin: "stops", Cards: "drew"}
 _MOST_CATEGORIES = 10_000  # beyond which answers without a branch are "anything else"
 _ITS_KIND = {Flip: " result", Roll: " result", Spin: " result", Cards: " card"}
@@ -117,14 +122,8 @@ class _Writer:
                 return self._cohorts(step)
             case Flip() | Roll() | Spin() | Cards():
                 return self._act(step, "tell" if self.saying else "keep")
-            case Truth():
-                text = self.words.say(f"{mode} {'remembered' if self.remembered else 'truth'}")
-            case Opposite():
-                rest = "opposite of remembered" if self.remembered else "opposite"
-                text = self.words.say(f"{mode} {rest}")
-            case Another():
-                rest = "another than remembered" if self.remembered else "another"
-                text = self.words.say(f"{mode} {rest}")
+            case Truth() | Opposite() | Another():
+                text = self.words.say(f"{mode} {_ANSWERS[type(step)][self.remembered]}")
             case Say():
                 key = "say" if self.saying else "keep label"
                 text = self.words.say(key, label=self.words.label(step.label))

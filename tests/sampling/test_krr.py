@@ -195,7 +195,8 @@ def close(value, ratio):
 
 
 def spent_keep(keep: int, k: int) -> float:
-    return portable.spent_draw(portable.Fields({"kind": "keep", "k": k, "keep": str(keep)}), k)
+    draw = portable.Fields({"kind": "keep", "k": k, "keep": str(keep)})
+    return portable.open_draw(portable._LABELS, draw, k).spent()
 
 
 EPSILONS = [1e-12, 1e-3, 0.1, 0.69, 0.7, 1.0, 5.0, 30.0]

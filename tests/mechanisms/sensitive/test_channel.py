@@ -367,7 +367,7 @@ def test_realised_ratios_are_those_of_exact_integers():
     own, other, told = [one // 2, 3 * (one // 4)], [one // 4, one // 4], one // 4
     draw = {"kind": "reveal", "sensitive": [0, 1], "told": str(told)}
     draw |= {"own": list(map(str, own)), "other": list(map(str, other))}
-    found = portable.spent_draw(portable.Fields(draw), 4)
+    found = portable.open_draw(portable._BITS, portable.Fields(draw), 4).spent()
     Q = np.array([[0.5, 0.25], [0.25, 0.75], [0.25, 0.25]])
     law = np.array([[np.prod(np.where(b, q, 1 - q)) for b in np.ndindex(2, 2)] for q in Q])
     law[2] *= 0.75
