@@ -725,28 +725,16 @@ class BitScores:
         third = (spread * (1.0 - 2.0 * tilted)) @ (bits**3).T
         total = log.sum(axis=1) - t * (self.constant @ p)
         mass = weight * np.exp(total)
-        mean = np.array(
-            [
-                F @ self.constant + bits @ self.noise,
-                mass @ (second + first**2),
-                (mass * t) @ (third + 3.0 * first * second + first**3),
-            ]
-        )
+        _, square, cube = _raw(first, second, third)
+        mean = np.array([F @ self.constant + bits @ self.noise, mass @ square, (mass * t) @ cube])
         g = own_F * self.gain  # the own bit has another law where its owner is the category
         first = first + g * (owned - tilted)
         second = second + g**2 * (owned_spread - spread)
         third = third + g**3 * (owned_spread * (1.0 - 2.0 * owned) - spread * (1.0 - 2.0 * tilted))
         mass_own = weight[:, None] * np.exp(total[:, None] - log + log_own)
-        own = np.array(
-            [
-                (mass_own * first).sum(axis=0),
-                (mass_own * t[:, None] * (second + first**2)).sum(axis=0),
-                (mass_own * t[:, None] ** 2 / 2.0 * (third + 3.0 * first * second + first**3)).sum(
-                    axis=0
-                ),
-            ]
-        )
-        return own, mean
+        powers = 1.0, t[:, None], t[:, None] ** 2 / 2.0
+        moments = zip(powers, _raw(first, second, third), strict=True)
+        return np.array([(mass_own * power * raw).sum(axis=0) for power, raw in moments]), mean
 
     def reach(self, p: Array, features: Array) -> tuple[Array, Array]:
         """Least and largest ``features . w / d`` of any pattern of bits; features (q, k)."""
@@ -777,6 +765,11 @@ class BitScores:
         weight = chance * np.exp(-t[:, None] * (self.gain * p))
         mean = 1.0 - chance + weight
         return weight / mean, np.log(mean)
+
+
+def _raw(first: Array, second: Array, third: Array) -> tuple[Array, Array, Array]:
+    """Raw moments from cumulants."""
+    return first, second + first**2, third + 3.0 * first * second + first**3
 
 
 def unary_scores(p1: Any, p0: Any, owners: int, others: Array) -> BitScores:

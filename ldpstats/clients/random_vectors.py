@@ -322,7 +322,7 @@ def _vector(dice: Random, number: int) -> Vector:
     if (kind in ("rappor", "kept") or "link" in document) and dice.random() < 0.7:
         request["secret"] = dice.randbytes(32).hex()
     several = [{"name": "report", **document["question"]}] if alone else document["questions"]
-    if tags := {one["name"]: own for one in several if (own := _tags(dice, one))}:
+    if tags := {one["name"]: held for one in several if (held := _tags(dice, one))}:
         request["tags"] = tags["report"] if alone else tags
     if dice.random() < 0.1:
         request["max_epsilon"] = dice.choice(("1", "0.5", "2.0", "50", "1e3", "inf"))

@@ -546,10 +546,8 @@ def cohorts(devices: Mapping[str, Any] | Iterable[Any], shares: Any = None) -> D
     """
     names: tuple[Any, ...] | None = None
     if isinstance(devices, Mapping):
-        names = tuple(
-            str(name) if isinstance(name, Integral) and not isinstance(name, bool) else name
-            for name in devices
-        )
+        whole = (isinstance(v, Integral) and not isinstance(v, bool) for v in devices)
+        names = tuple(str(v) if is_whole else v for v, is_whole in zip(devices, whole, strict=True))
         devices = devices.values()
     remedy = (
         "must be a list of devices, for example [hashed(4, 0), hashed(4, 1)], or a dict of them"
@@ -637,11 +635,11 @@ def tree_of(step: Step, categories: Sequence[Any] | None = None, later: bool = F
         case Flip() | Roll() | Spin() | Cards():
             law = step.law
             few = law[: _MOST_DRAWN - 1] if len(law) > _MOST_DRAWN else law
-            for outcome, p in few:
-                branches.append(_branch(str(outcome), _chance(p), Node(f"say {outcome}", True)))
+            leaves = [(str(outcome), p, f"say {outcome}") for outcome, p in few]
             if rest := law[len(few) :]:
                 p = sum((p for _, p in rest), Fraction(0))
-                branches.append(_branch(f"{len(rest)} others", _chance(p), Node("say which", True)))
+                leaves.append((f"{len(rest)} others", p, "say which"))
+            branches = [_branch(text, _chance(p), Node(say, True)) for text, p, say in leaves]
             return Node(_named(step), False, tuple(branches))
         case _:
             return Node(_named(step, later), True)

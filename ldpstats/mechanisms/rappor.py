@@ -12,8 +12,8 @@ not, responses that differ would rule out some answers for sure.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
@@ -124,8 +124,7 @@ class TwoResponses(Mechanism):
             raise InvalidArgument(
                 "f", self.f, f"must be 0 or at least {_LEAST_F:g}: less noise cannot be audited"
             )
-        set_fields(self, p=probability("p", self.p))
-        set_fields(self, q=probability("q", self.q))
+        set_fields(self, p=probability("p", self.p), q=probability("q", self.q))
         if self.p == self.q:
             raise InvalidArgument("q", self.q, "must differ from p: reports would say nothing")
 
@@ -206,21 +205,16 @@ class TwoResponses(Mechanism):
                 remedy += "such as secrets.token_bytes(32)"
                 raise InvalidArgument("secret", HIDDEN, remedy)
 
-        def with_cohort(secret: bytes) -> tuple[int, bytes]:
-            return portable.cohort_of(secret, max(self.n_cohorts, 1)), secret
+        def fresh() -> dict[str, Any]:
+            own = words.bytes(portable.SECRET_BYTES) if secret is None else secret
+            return _state(self, portable.cohort_of(own, max(self.n_cohorts, 1)), own)
 
         # the secret that is given, that of the file, or a new one
-        if state is None:
-            drawn = words.bytes(portable.SECRET_BYTES) if secret is None else secret
-            cohort, own = with_cohort(drawn)
-        else:
-            file = StateFile(state)
-            document, made = file.opened(
-                lambda: _state(self, *with_cohort(words.bytes(portable.SECRET_BYTES)))
-            )
-            cohort, own = _checked_state(document, self, file.path)
-            if once:  # marks would be a trace of each report
-                budget = Budget(1, file, document, made)
+        file = None if state is None else StateFile(state)
+        document, made = (fresh(), 0) if file is None else file.opened(fresh)
+        cohort, own = _checked_state(document, self, "" if file is None else file.path)
+        if once and file is not None:  # marks would be a trace of each report
+            budget = Budget(1, file, document, made)
         cells = None if self.is_open else self.cells_of_cohort(cohort)
         return RAPPORClient(self, cohort, own, words, budget, cells)
 
@@ -461,7 +455,7 @@ class RAPPOR(TwoResponses, HashedBits):  # type: ignore[override]
         """
         labels = None if self.alphabet is None else labels_to_json(self.alphabet)
         law = [self.n_bits, self.n_hashes, self.n_cohorts, self.hashing, labels]
-        return hashlib.sha256(json.dumps(law, separators=(",", ":")).encode("ascii")).hexdigest()
+        return hashlib.sha256(portable.canonical(law)).hexdigest()
 
 
 @guided
@@ -535,7 +529,7 @@ class BooleanRAPPOR(TwoResponses, Enumerated):
     def filter_digest(self) -> str:  # type: ignore[override]
         """SHA-256, in hexadecimal digits, of the answers."""
         law = ["boolean", labels_to_json(self.categories)]
-        return hashlib.sha256(json.dumps(law, separators=(",", ":")).encode("ascii")).hexdigest()
+        return hashlib.sha256(portable.canonical(law)).hexdigest()
 
     def cells_of_cohort(self, cohort: int) -> Array:
         """The bit that each answer owns, (2, 1): a false one owns none that is sent."""
@@ -684,36 +678,22 @@ class RAPPORClient(SingleDevice):
 
 
 def _state(rappor: Any, cohort: int, secret: bytes) -> dict[str, Any]:
-    return {
-        "format": _FORMAT,
-        "version": _VERSION,
-        "fingerprint": rappor.fingerprint,
-        "cohort": cohort,
-        "secret": secret.hex(),
-    }
+    head = {"format": _FORMAT, "version": _VERSION, "fingerprint": rappor.fingerprint}
+    return head | {"cohort": cohort, "secret": secret.hex()}
 
 
 def _checked_state(document: Any, rappor: Any, path: str) -> tuple[int, bytes]:
     """Cohort and secret of a state; messages do not show it."""
     given = document if isinstance(document, dict) else {}
     if repr(given.get("format")) == repr(_FORMAT) and "permanent" in given:
-        raise InvalidArgument(
-            "state",
-            path,
-            "was written by 0.1.0, which kept responses and hashes of answers: remove it, and let "
-            "client(state=...) make another; each answer that is reported again then costs one "
-            "more lifetime epsilon",
-        )
+        remedy = "was written by 0.1.0, which kept responses and hashes of answers: remove it, and "
+        remedy += "let client(state=...) make another; each answer that is reported again then "
+        raise InvalidArgument("state", path, f"{remedy}costs one more lifetime epsilon")
     check_state(given, {"format": _FORMAT, "version": _VERSION}, rappor.fingerprint, path)
-    cohort, secret = given.get("cohort"), given.get("secret")
-    if type(cohort) is not int or not 0 <= cohort < max(rappor.n_cohorts, 1):
-        most = max(rappor.n_cohorts, 1)
+    cohort, secret, most = given.get("cohort"), given.get("secret"), max(rappor.n_cohorts, 1)
+    if type(cohort) is not int or not 0 <= cohort < most:
         raise InvalidArgument("cohort", cohort, f"must be a number below {most}")
     digits = 2 * portable.SECRET_BYTES
-    if (
-        not isinstance(secret, str)
-        or len(secret) != digits
-        or set(secret) - set("0123456789abcdef")
-    ):
+    if not isinstance(secret, str) or not re.fullmatch(f"[0-9a-f]{{{digits}}}", secret):
         raise InvalidArgument("secret", HIDDEN, f"must be {digits} hexadecimal digits")
     return cohort, bytes.fromhex(secret)
