@@ -233,9 +233,28 @@ class Mechanism(Instrument[Client, Collector]):
         self._closed(candidates)
         return self.categories
 
-    @abstractmethod
     def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts | BitCounts:
-        """Counts from plain numbers, in output order."""
+        """Counts from a vector of output counts.
+
+        Parameters
+        ----------
+        n : array-like of int, shape (l,)
+            How often each report was seen, in the order of `outputs`; a Series, such as
+            `value_counts` makes, is matched by label and need not hold reports never seen.
+        nobs : None
+            Not used: the number of reports is ``sum(n)``.
+
+        Raises
+        ------
+        InvalidArgument
+            For a vector of another length, or entries that are negative or fractional.
+        """
+        if nobs is not None:
+            raise InvalidArgument("nobs", nobs, "is for bit sums only; here it is sum(n)")
+        labels = getattr(self, "outputs", pd.RangeIndex(self.n_outputs))
+        vector = counts_vector("n", align("n", n, labels, absent=0), (self.n_outputs,))
+        seen = np.flatnonzero(vector)
+        return Counts(seen, vector[seen], self)
 
     def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
         """The exact likelihood of the reports."""

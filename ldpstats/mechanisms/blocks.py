@@ -12,9 +12,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ldpstats.arguments import Array, counts_vector, positive_integer
+from ldpstats.arguments import Array, positive_integer
 from ldpstats.channels.families import Blocks, Subsets
 from ldpstats.errors import InvalidArgument
 from ldpstats.likelihood.blocks import BlockDesign, HadamardDesign, ProjectiveDesign, SingleDesign
@@ -100,7 +99,7 @@ class BlockMechanism(Mechanism):
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
-    ) -> Counts:
+    ) -> Counts | BitCounts:
         self._closed(candidates)
         true, l = np.asarray(true_counts), self.n_outputs  # noqa: E741
         if self.k * l <= min(_MOST_ENTRIES, 4 * int(true.sum())):
@@ -109,17 +108,6 @@ class BlockMechanism(Mechanism):
         for codes in _in_turn(true, _USERS):
             total += np.bincount(self.sample(codes, words), minlength=l)
         return self.counts(total)
-
-    def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts:
-        """Counts from a vector of counts of the labels.
-
-        n has shape (l,), how often each was reported; the number of reports is its sum.
-        """
-        if nobs is not None:
-            raise InvalidArgument("nobs", nobs, "is for bit sums only; here it is sum(n)")
-        vector = counts_vector("n", n, (self.n_outputs,))
-        seen = np.flatnonzero(vector)
-        return Counts(seen, vector[seen], self)
 
 
 def _in_turn(true: Array, step: int) -> Iterator[Array]:

@@ -21,7 +21,6 @@ import pandas as pd
 
 from ldpstats.arguments import (
     Array,
-    counts_vector,
     distribution,
     listed,
     numbers,
@@ -45,7 +44,6 @@ from ldpstats.clients.device import (
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.labels import (
-    align,
     as_labels,
     encode,
     missing_entries,
@@ -163,28 +161,6 @@ class Enumerated(Mechanism):
     def format(self) -> LabelFormat:
         return LabelFormat(self.outputs)
 
-    def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts:
-        """Counts from a vector of output counts.
-
-        Parameters
-        ----------
-        n : array-like of int, shape (l,)
-            How often each report was seen, in the order of `outputs`; a Series, such as
-            `value_counts` makes, is matched by label and need not hold reports never seen.
-        nobs : None
-            Not used: the number of reports is ``sum(n)``.
-
-        Raises
-        ------
-        InvalidArgument
-            For a vector of another length, or entries that are negative or fractional.
-        """
-        if nobs is not None:
-            raise InvalidArgument("nobs", nobs, "is for bit sums only; here it is sum(n)")
-        vector = counts_vector("n", align("n", n, self.outputs, absent=0), (self.n_outputs,))
-        seen = np.flatnonzero(vector)
-        return Counts(seen, vector[seen], self)
-
     def sample(self, codes: Array, words: Words) -> Array:
         Q = self.channel().matrix()
         if len(codes) < len(Q) and whole_below(codes, len(Q)):  # few users need few rows
@@ -211,7 +187,7 @@ class Enumerated(Mechanism):
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
-    ) -> Counts:
+    ) -> Counts | BitCounts:
         Q = self.channel(candidates)
         if not isinstance(Q, Uniformised) or Q.a < 0.0:
             return self.counts(rng.multinomial(true_counts, Q.matrix()).sum(axis=0))

@@ -48,7 +48,7 @@ from ldpstats.programs.polynomials import Chance, chance, listed_labels
 from ldpstats.programs.sampler import Sampler, sampler
 from ldpstats.programs.steps import Cohorts, Question, Step, typed
 from ldpstats.reports.layout import LabelFormat
-from ldpstats.reports.single import Counts, Reports
+from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling.samplers import Words, simulation_words
 
 # -- What mechanisms made of a randomising device share -------------------------------------------
@@ -291,7 +291,7 @@ class DeviceMechanism(Enumerated):
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
-    ) -> Counts:
+    ) -> Counts | BitCounts:
         Q = self.channel(candidates)
         if not isinstance(Q, Uniformised) or Q.a >= 0.0:
             return super().simulate_counts(true_counts, rng, candidates)

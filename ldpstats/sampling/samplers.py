@@ -475,16 +475,6 @@ _PAD = 8  # entries, so that rows of a power of two do not compete for the same 
 _BLOCK = 1 << 10  # groups of rows from which coins are tossed at a time
 
 
-class _NoSeed(np.random.SeedSequence):
-    """Zeros: the streams get their states afterwards, and a real seed takes longer to hash."""
-
-    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> npt.NDArray[Any]:
-        return np.zeros(n_words, dtype=dtype)
-
-
-_NO_SEED = _NoSeed(0)
-
-
 class Streams:
     """A source of words that interleaves the streams started at a key, each numpy's own SFC64.
 
@@ -493,7 +483,7 @@ class Streams:
     """
 
     def __init__(self, key: U64) -> None:
-        self._lanes, self._drawn = [np.random.SFC64(_NO_SEED) for _ in range(LANES)], 0
+        self._lanes, self._drawn = [np.random.SFC64(0) for _ in range(LANES)], 0
         self._move(np.vstack([key, np.ones(LANES, dtype=np.uint64)]), 0)
 
     @property
