@@ -19,7 +19,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import isfinite
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,10 @@ from ldpstats.arguments import (
     whole_below,
 )
 from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory, shorten
+
+Labels: TypeAlias = "pd.Index[Any]"
+Codes = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 __all__ = [
     "OTHER_LABELS",
@@ -451,7 +455,6 @@ def whole(value: Any) -> Any:
 OTHER_LABELS = "or make the mechanism with the labels of the data (categories=...)"
 """What to do where the data have other labels than the mechanism."""
 
-Codes = npt.NDArray[np.int64]
 Key = tuple[str, Any]  # "bool", "number" or "text", and the value: True, 1 and "1" differ
 
 _MISSING, _UNKNOWN = -1, -2

@@ -12,12 +12,11 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ldpstats.arguments import Printed, as_array, distribution, numbers, whole_below
 from ldpstats.channels.structured import Channel, Dense
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import sensitive_codes
+from ldpstats.labels import Codes, Labels, Mask, sensitive_codes
 
 
 @runtime_checkable
@@ -35,11 +34,11 @@ class Guarded(Protocol):
     """
 
     @property
-    def categories(self) -> pd.Index[Any]: ...
+    def categories(self) -> Labels: ...
     @property
-    def sensitive(self) -> pd.Index[Any] | None: ...
+    def sensitive(self) -> Labels | None: ...
     @property
-    def shielded(self) -> pd.Index[Any] | None: ...
+    def shielded(self) -> Labels | None: ...
     def channel(self) -> Channel: ...
 
 
@@ -47,7 +46,7 @@ class Guarantee(Printed):
     """What a channel guarantees to sensitive categories."""
 
     epsilon: float
-    sensitive: npt.NDArray[np.bool_]
+    sensitive: Mask
     reason: str
 
     @property
@@ -93,10 +92,10 @@ class ULDP(Guarantee):
     """
 
     epsilon: float
-    sensitive: npt.NDArray[np.bool_]
+    sensitive: Mask
     n_protected: float
     n_invertible: float
-    revealed: npt.NDArray[np.int64] | None
+    revealed: Codes | None
     reason: str = ""
 
     def __str__(self) -> str:
@@ -104,16 +103,16 @@ class ULDP(Guarantee):
         return self._text("Utility-optimised LDP", reports)
 
     @property
-    def protected(self) -> npt.NDArray[np.int64]:
+    def protected(self) -> Codes:
         """Positions of the protected reports; not available where `revealed` is None."""
         return np.flatnonzero(self._listed() == -1)
 
     @property
-    def invertible(self) -> npt.NDArray[np.int64]:
+    def invertible(self) -> Codes:
         """Positions of the reports that reveal a category, none of them sensitive; as above."""
         return np.flatnonzero(self._listed() >= 0)
 
-    def _listed(self) -> npt.NDArray[np.int64]:
+    def _listed(self) -> Codes:
         if self.revealed is None:
             raise NotAvailable(
                 "the reports were counted by kind and not listed, so they have no positions: use "
@@ -200,7 +199,7 @@ def as_channel(name: str, Q: Any) -> Channel:
         raise InvalidArgument(name, Q, f"must be a channel, but {error}") from None
 
 
-def sensitive_mask(sensitive: Any, Q: object, channel: Channel) -> npt.NDArray[np.bool_]:
+def sensitive_mask(sensitive: Any, Q: object, channel: Channel) -> Mask:
     """The mask of sensitive categories, from labels of a mechanism or positions in a channel."""
     if isinstance(Q, Guarded):
         labels = Q.sensitive if sensitive is None else sensitive

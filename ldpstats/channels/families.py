@@ -8,13 +8,14 @@ from functools import cached_property
 from math import comb, lgamma
 
 import numpy as np
-import numpy.typing as npt
 
 from ldpstats.arguments import Array
 from ldpstats.channels.structured import Channel, OutputClasses
 from ldpstats.errors import NotAvailable
+from ldpstats.labels import Mask
 from ldpstats.likelihood.blocks import BlockDesign
 from ldpstats.likelihood.rows import BlockRows, Rows, SubsetRows
+from ldpstats.reports.layout import Packed
 
 # -- Ordered categories: nearby ones make nearly the same reports ---------------------------------
 
@@ -174,7 +175,7 @@ class Subsets(Channel):
         """Probability of a report under a category outside it, over that under one inside."""
         return self.left_out * self.size / (self.own * (self.k - self.size))
 
-    def patterns(self) -> npt.NDArray[np.bool_]:
+    def patterns(self) -> Mask:
         """All reports as bits, shape (C(k, size), k), in the order of the columns of `matrix`."""
         if self.k > _LARGEST_ENUMERATION:
             raise NotAvailable(
@@ -199,7 +200,7 @@ class Subsets(Channel):
         """P(x in the report), shape (k,), when the category has law `p` of shape (k,)."""
         return np.asarray(self.other * np.sum(p) + self.slope * np.asarray(p))
 
-    def rows(self, y: npt.NDArray[np.uint8]) -> SubsetRows:
+    def rows(self, y: Packed) -> SubsetRows:
         return SubsetRows(y, self.own, self.other, self.k, self.ratio, self.log_high)
 
     def epsilon(self) -> float:

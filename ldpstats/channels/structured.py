@@ -26,12 +26,13 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ldpstats.arguments import Array, as_array, distribution, listed
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.labels import Mask
 from ldpstats.likelihood.covariance import label_moments
 from ldpstats.likelihood.rows import DenseRows, Rows, StackedRows, UnaryRows, UniformRows
+from ldpstats.reports.layout import Packed
 
 _LARGEST_MATRIX = 1 << 27  # entries that matrix() is willing to form: 1 GB as float64
 
@@ -49,11 +50,11 @@ class OutputClasses:
     sole: Array
     size: Array
 
-    def invertible(self, sensitive: Array) -> npt.NDArray[np.bool_]:
+    def invertible(self, sensitive: Array) -> Mask:
         """Which reveal a category that is not among the codes `sensitive`, shape (c,)."""
         return (self.sole >= 0) & ~np.isin(self.sole, sensitive) & (self.size > 0)
 
-    def protected(self, sensitive: Array) -> npt.NDArray[np.bool_]:
+    def protected(self, sensitive: Array) -> Mask:
         """Which of the other classes can be made, shape (c,)."""
         return ~self.invertible(sensitive) & (self.size > 0)
 
@@ -436,7 +437,7 @@ class Bits(Channel):
         check_patterns(self.n_bits)
         return super().matrix()
 
-    def rows(self, y: npt.NDArray[np.uint8]) -> Rows:
+    def rows(self, y: Packed) -> Rows:
         if self.unary and 0.0 < self.p0 < 1.0 and self.p1 < 1.0:
             return UnaryRows(y, self.p1, self.p0, self.n_bits)
         bits = np.unpackbits(y, axis=1, count=self.n_bits, bitorder="little").astype(np.float64)

@@ -30,6 +30,7 @@ from ldpstats.errors import (
     shorten,
 )
 from ldpstats.hints import Hinted, refused_call
+from ldpstats.labels import Labels
 from ldpstats.sampling.samplers import SystemWords, Words, system_words
 
 # -- Single reports, which the client for devices draws: the same as the samplers, but sooner -----
@@ -179,7 +180,7 @@ def client_document(survey: str, epsilon: float, asked: dict[str, Any]) -> dict[
     return document | {"fingerprint": fingerprint(document)}
 
 
-def texts(labels: pd.Index[Any]) -> int | list[str]:
+def texts(labels: Labels) -> int | list[str]:
     """Labels as a list of texts: what tables have, or a number k for 0 .. k-1."""
     return len(labels) if isinstance(labels, pd.RangeIndex) else [str(v) for v in labels.tolist()]
 

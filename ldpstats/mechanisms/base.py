@@ -45,6 +45,7 @@ from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, shorten
 from ldpstats.hints import guided
 from ldpstats.labels import (
+    Labels,
     align,
     as_labels,
     as_series,
@@ -94,12 +95,12 @@ class Mechanism(Instrument[Client, Collector]):
     """
 
     # annotations only: a subclass has them as fields or as properties
-    categories: pd.Index[Any]
+    categories: Labels
     epsilon: float  # local differential privacy of one report, in nats; inf if there is none
     n_outputs: int  # possible labels of a report (of one cohort); 0 where reports are bit patterns
     n_bits: int  # width of a report in bits; 0 where reports are labels
     n_cohorts: int  # 0 for a mechanism that knows none
-    sensitive: pd.Index[Any] | None = None  # the categories that are protected; None for all
+    sensitive: Labels | None = None  # the categories that are protected; None for all
     cohort_names: tuple[str, ...] = ()  # of a device of cohorts, before each report
     cohort_parts: tuple[Any, ...] = ()  # of a device of cohorts, what each of them does
     _cohort_shares: tuple[float, ...] = ()  # of a device of cohorts, how likely each is drawn
@@ -112,7 +113,7 @@ class Mechanism(Instrument[Client, Collector]):
     _unsaid: tuple[str, ...] = ()  # parameters that the others say, and a name in words leaves out
 
     @property
-    def shielded(self) -> pd.Index[Any] | None:
+    def shielded(self) -> Labels | None:
         """The categories that the design is made for, where epsilon is that of all; None for all.
 
         `privacy.uldp` certifies what they are promised.
@@ -228,7 +229,7 @@ class Mechanism(Instrument[Client, Collector]):
         """Whether any string is an answer, so that estimates need a list of candidates."""
         return False
 
-    def labels(self, candidates: Any = None) -> pd.Index[Any]:
+    def labels(self, candidates: Any = None) -> Labels:
         """Labels of the frequencies that are estimated: the categories, or the candidates."""
         self._closed(candidates)
         return self.categories
@@ -833,7 +834,7 @@ def read_mechanism(name: object, document: dict[str, Any]) -> Any:
 SEPARATOR = ", "
 
 
-def joined_labels(name: str, several: Sequence[tuple[Any, ...]]) -> pd.Index[Any]:
+def joined_labels(name: str, several: Sequence[tuple[Any, ...]]) -> Labels:
     """Each of several tuples of labels as one label, such as "nurse, yes"."""
     if several and len(several[0]) == 1:
         return as_labels(name, [label for (label,) in several], least=1)
@@ -987,13 +988,13 @@ def protect_some(mechanisms: Iterable[Any]) -> bool:
     return any(one.sensitive is not None and len(one.sensitive) < one.k for one in mechanisms)
 
 
-def common_labels(mechanisms: Sequence[Any], candidates: Any, who: str) -> pd.Index[Any]:
+def common_labels(mechanisms: Sequence[Any], candidates: Any, who: str) -> Labels:
     """The labels of mechanisms that are analysed together; refused are others than the first's.
 
     `who` says in the error of whom they are.
     """
     first, *others = mechanisms
-    labels: pd.Index[Any] = first.labels(candidates)
+    labels: Labels = first.labels(candidates)
     for other in others:
         if not other.labels(candidates).equals(labels):
             raise MechanismMismatch(

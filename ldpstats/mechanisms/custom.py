@@ -16,7 +16,6 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
@@ -44,6 +43,8 @@ from ldpstats.clients.device import (
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.labels import (
+    Codes,
+    Labels,
     as_labels,
     encode,
     missing_entries,
@@ -85,7 +86,7 @@ class CohortPart:
 
     name: str
     mechanism: Any
-    places: npt.NDArray[np.int64]
+    places: Codes
 
 
 class Enumerated(Mechanism):
@@ -149,7 +150,7 @@ class Enumerated(Mechanism):
             raise InvalidArgument("epsilon", epsilon, _OWN_EPSILON)
 
     @property
-    def outputs(self) -> pd.Index[Any]:
+    def outputs(self) -> Labels:
         """What a report may be, in the order of Q's columns: the categories by default."""
         return self.categories
 
@@ -403,7 +404,7 @@ def listed_mechanism(name: str, mechanism: object) -> Enumerated:
 
 
 def combined(
-    Q: Array, categories: pd.Index[Any], outputs: pd.Index[Any], sensitive: Any, description: str
+    Q: Array, categories: Labels, outputs: Labels, sensitive: Any, description: str
 ) -> CustomMechanism:
     """The mechanism of a computed Q, its reports in category order if they are the categories."""
     order = category_order(outputs, categories)
@@ -792,12 +793,12 @@ class Product(Enumerated):
         return tuple(part.n_outputs for part in self._parts)
 
     @cached_property
-    def categories(self) -> pd.Index[Any]:  # type: ignore[override]
+    def categories(self) -> Labels:  # type: ignore[override]
         labels = (part.categories.tolist() for part in self._parts)
         return joined_labels("categories", list(combinations(*labels)))
 
     @cached_property
-    def outputs(self) -> pd.Index[Any]:
+    def outputs(self) -> Labels:
         labels = (part.outputs.tolist() for part in self._parts)
         return joined_labels("outputs", list(combinations(*labels)))
 
@@ -1072,14 +1073,14 @@ class Randomiser(Protocol):
     def mechanism(self, categories: Any) -> Any: ...
 
 
-def asked_of(other: object, categories: pd.Index[Any]) -> Any:
+def asked_of(other: object, categories: Labels) -> Any:
     """The mechanism that a device makes of these categories; anything else as it is."""
     if isinstance(other, pd.DataFrame | pd.Series | type) or not isinstance(other, Randomiser):
         return other
     return other.mechanism(categories) if callable(other.mechanism) else other
 
 
-def _law_of_processing(first: Enumerated, other: object) -> tuple[Array, pd.Index[Any], str]:
+def _law_of_processing(first: Enumerated, other: object) -> tuple[Array, Labels, str]:
     """R[y, z] of the new labels for l reports, (l, m), the m labels, and what it is in words."""
     outputs, second = first.outputs, asked_of(other, first.outputs)
     if isinstance(second, Mechanism):
@@ -1111,7 +1112,7 @@ def _law_of_processing(first: Enumerated, other: object) -> tuple[Array, pd.Inde
     return R, new, "recoded"
 
 
-def distinct_labels(name: str, labels: list[Any]) -> tuple[pd.Index[Any], Array]:
+def distinct_labels(name: str, labels: list[Any]) -> tuple[Labels, Array]:
     """Each of n labels once, in order of first appearance, and the places of the n among them."""
     places: dict[Any, int] = {}
     plain = [value.item() if isinstance(value, np.generic) else value for value in labels]
@@ -1124,13 +1125,13 @@ def distinct_labels(name: str, labels: list[Any]) -> tuple[pd.Index[Any], Array]
     return found, np.array(at, dtype=np.int64)
 
 
-def category_order(outputs: pd.Index[Any], categories: pd.Index[Any]) -> Array | None:
+def category_order(outputs: Labels, categories: Labels) -> Array | None:
     """The place of each category among the outputs; None unless they are the same labels."""
     order = _places(categories, outputs)
     return order if len(outputs) == len(categories) and (order >= 0).all() else None
 
 
-def _places(labels: pd.Index[Any], among: pd.Index[Any]) -> Array:
+def _places(labels: Labels, among: Labels) -> Array:
     """The places of labels among others, of the same types: 1 is not True; -1 for none."""
     places = {(type(label), label): x for x, label in enumerate(among.tolist())}
     return np.array([places.get((type(label), label), -1) for label in labels.tolist()])
@@ -1155,7 +1156,7 @@ def _in_order(Q: pd.DataFrame, axis: int, name: str, given: Any) -> tuple[pd.Dat
     return (Q.iloc[order] if axis == 0 else Q.iloc[:, order]), wanted
 
 
-def _one_each(name: str, keys: list[Any], outputs: pd.Index[Any], what: str) -> Array:
+def _one_each(name: str, keys: list[Any], outputs: Labels, what: str) -> Array:
     """Positions of the keys in the order of the reports, each of which has one."""
     codes = encode(name, keys, outputs)[0] if keys else np.empty(0, dtype=np.int64)
     times = np.bincount(codes, minlength=len(outputs))
@@ -1173,9 +1174,7 @@ def _one_each(name: str, keys: list[Any], outputs: pd.Index[Any], what: str) -> 
 # -- Several mechanisms for the same answer -------------------------------------------------------
 
 
-def same_answers(
-    name: str, given: list[Any]
-) -> tuple[pd.Index[Any], list[Enumerated], list[Array]]:
+def same_answers(name: str, given: list[Any]) -> tuple[Labels, list[Enumerated], list[Array]]:
     """The categories, mechanisms, and their channels, (k, l_i), rows in category order.
 
     The categories are those of the first mechanism; a device stands for its mechanism of them.
@@ -1197,7 +1196,7 @@ def same_answers(
     return categories, parts, channels
 
 
-def protected_by_all(parts: list[Enumerated], categories: pd.Index[Any]) -> pd.Index[Any] | None:
+def protected_by_all(parts: list[Enumerated], categories: Labels) -> Labels | None:
     """The categories that every part protects; None if each protects all."""
     if all(part.sensitive is None for part in parts):
         return None

@@ -18,7 +18,7 @@ import pandas as pd
 from ldpstats.arguments import distribution, listed
 from ldpstats.channels.structured import Channel, Dense
 from ldpstats.errors import InvalidArgument, LDPError, MechanismMismatch
-from ldpstats.labels import as_labels, matched, preview
+from ldpstats.labels import Labels, as_labels, matched, preview
 from ldpstats.mechanisms.base import Mechanism, check_document, set_fields
 from ldpstats.mechanisms.custom import (
     CohortPart,
@@ -122,7 +122,7 @@ class ByColumn(Enumerated):
         return [part for _, part in self.designs]
 
     @cached_property
-    def _levels(self) -> list[pd.Index[Any]]:
+    def _levels(self) -> list[Labels]:
         """The distinct values of each column."""
         return [
             as_labels(f"designs, {column}", list(dict.fromkeys(values)), 1)
@@ -130,8 +130,8 @@ class ByColumn(Enumerated):
         ]
 
     @property
-    def categories(self) -> pd.Index[Any]:  # type: ignore[override]
-        found: pd.Index[Any] = self._parts[0].categories
+    def categories(self) -> Labels:  # type: ignore[override]
+        found: Labels = self._parts[0].categories
         return found
 
     @cached_property
@@ -182,7 +182,7 @@ class ByColumn(Enumerated):
         return pd.Series(np.array(names, dtype=object)[place.ravel()], dtype=object)
 
     @cached_property
-    def outputs(self) -> pd.Index[Any]:
+    def outputs(self) -> Labels:
         """All reports, each after its design."""
         return pd.Index(
             [f"{p.name}:{y}" for p in self.cohort_parts for y in p.mechanism.outputs.tolist()]
@@ -194,7 +194,7 @@ class ByColumn(Enumerated):
         return max(part.epsilon for part in self._parts)
 
     @property
-    def sensitive(self) -> pd.Index[Any] | None:  # type: ignore[override]
+    def sensitive(self) -> Labels | None:  # type: ignore[override]
         """The categories that every design protects; None for all."""
         return protected_by_all(self._parts, self.categories)
 

@@ -20,7 +20,7 @@ from ldpstats.arguments import EPSILON_RANGE, Array, did_you_mean, listed
 from ldpstats.channels.certificates import Audit, sequential
 from ldpstats.channels.structured import Channel, Dense, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import encode
+from ldpstats.labels import Labels, encode
 from ldpstats.likelihood.parametric import PolynomialMatrix
 from ldpstats.mechanisms.base import Mechanism, check_document, described, joined_labels, set_fields
 from ldpstats.mechanisms.custom import (
@@ -306,7 +306,7 @@ class DeviceMechanism(Enumerated):
         return self.counts(np.bincount(reports, minlength=self.n_outputs))
 
 
-def _outputs(given: Any, found: Law, cohorts: Sequence[str]) -> pd.Index[Any]:
+def _outputs(given: Any, found: Law, cohorts: Sequence[str]) -> Labels:
     """The labels of the reports; see the parameter `outputs`."""
     said = list(found.outputs)
     if given is not None:

@@ -37,7 +37,7 @@ from ldpstats.channels.structured import (
 from ldpstats.clients.device import drawn_report, opened
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import as_labels, column_name, encode, place_of, present_answers
+from ldpstats.labels import Labels, as_labels, column_name, encode, place_of, present_answers
 from ldpstats.likelihood.hashed import (
     CohortMoments,
     CohortSource,
@@ -153,11 +153,11 @@ class Hashed(Mechanism):
         return self.alphabet is None
 
     @property
-    def categories(self) -> pd.Index[Any]:  # type: ignore[override]
+    def categories(self) -> Labels:  # type: ignore[override]
         """The alphabet; an open one has no list of categories."""
         return self.labels()
 
-    def labels(self, candidates: Any = None) -> pd.Index[Any]:
+    def labels(self, candidates: Any = None) -> Labels:
         if self.alphabet is not None:
             self._closed(candidates)
             return self.alphabet  # type: ignore[no-any-return]
@@ -366,7 +366,7 @@ class AnswerHash:
     is_compiled: ClassVar[bool] = True  # whether the kernels compute it
     document_name: ClassVar[str] = "ldpstats"  # in client documents
 
-    def table(self, name: str, labels: pd.Index[Any]) -> Array:
+    def table(self, name: str, labels: Labels) -> Array:
         """Cells of strings before repetitions are marked, shape (C, S, h)."""
         hashes = hash_strings(name, labels)
         return hashed_cells(hashes, self.n_cohorts, self.n_owned, self.n_cells)
@@ -382,7 +382,7 @@ class MD5Hash(AnswerHash):
     is_compiled = False
     document_name = "md5"
 
-    def table(self, name: str, labels: pd.Index[Any]) -> Array:
+    def table(self, name: str, labels: Labels) -> Array:
         cohorts = range(self.n_cohorts)
         return md5_cells(utf8(name, labels), cohorts, self.n_owned, self.n_cells)
 
@@ -410,7 +410,7 @@ class UnknownHash(AnswerHash):
     def document_name(self) -> str:  # type: ignore[override]
         raise NotAvailable(f"the hash of {self.mechanism} is not known here, nor to its clients")
 
-    def table(self, name: str, labels: pd.Index[Any]) -> Array:
+    def table(self, name: str, labels: Labels) -> Array:
         raise NotAvailable(
             f"the hash of {self.mechanism} is not known here: pass "
             "candidates=CandidateMap(labels, cells)"
@@ -649,7 +649,7 @@ class CandidateMap:
         object.__setattr__(self, "cells", cells)
 
 
-def candidate_labels(candidates: object) -> pd.Index[Any]:
+def candidate_labels(candidates: object) -> Labels:
     """Check a list of candidates: distinct strings, at least one."""
     if isinstance(candidates, int | np.integer | pd.CategoricalDtype | pd.RangeIndex):
         raise InvalidArgument("candidates", candidates, "must be a list of strings to look for")

@@ -12,13 +12,12 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 
 from ldpstats.arguments import EPSILON_RANGE, Array, named_only, positive_epsilon, probability
 from ldpstats.channels.structured import Dense, Uniformised
 from ldpstats.errors import InvalidArgument
 from ldpstats.hints import guided
-from ldpstats.labels import as_labels, sensitive_labels
+from ldpstats.labels import Labels, as_labels, sensitive_labels
 from ldpstats.mechanisms.base import check_labels, set_fields, threshold_of
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
 from ldpstats.sampling import samplers
@@ -322,7 +321,7 @@ class Mangat(_Device):
         set_fields(self, p=probability("p", self.p, zero=False, one=False))
 
     @property
-    def shielded(self) -> pd.Index[Any]:
+    def shielded(self) -> Labels:
         """The "yes": a report that a holder of the trait makes is one that others make too."""
         return sensitive_labels(np.array([1]), self.categories)
 

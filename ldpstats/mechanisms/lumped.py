@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, probability
@@ -21,7 +20,7 @@ from ldpstats.channels.structured import Bits, BitScores, Uniformised, unary_sco
 from ldpstats.clients.device import check_table, numbers
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import as_labels, encode
+from ldpstats.labels import Labels, as_labels, encode
 from ldpstats.likelihood.covariance import independent_bits
 from ldpstats.likelihood.moments import Equations, Moments
 from ldpstats.likelihood.rows import Rows, UnaryRows, WithOther
@@ -29,6 +28,7 @@ from ldpstats.mechanisms.base import CategoryBits, Mechanism, set_fields
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
 from ldpstats.mechanisms.hashed import HashedBits
 from ldpstats.mechanisms.krr import Observed
+from ldpstats.reports.layout import Packed
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
@@ -130,7 +130,7 @@ def _hashed(mechanism: Mechanism) -> str:
     )
 
 
-def _lump_labels(reports: Reports, kept: Array, categories: pd.Index[Any]) -> Reports:
+def _lump_labels(reports: Reports, kept: Array, categories: Labels) -> Reports:
     """Reports that are labels: those of lumped categories become one."""
     mechanism = reports.mechanism
     channel, outputs = mechanism.channel(), mechanism.outputs
@@ -163,7 +163,7 @@ def _lump_labels(reports: Reports, kept: Array, categories: pd.Index[Any]) -> Re
     return replace(reports, y=group[reports.y], mechanism=lumped, cohort=None)
 
 
-def _lump_bits(reports: Reports, kept: Array) -> npt.NDArray[np.uint8]:
+def _lump_bits(reports: Reports, kept: Array) -> Packed:
     """Reports that are bits: those that the kept categories own alone, packed again."""
     mechanism = reports.mechanism
     if mechanism.n_bits and not mechanism.n_cohorts:  # category x owns bit x, if there is one
@@ -205,7 +205,7 @@ class _KeptBits(Bits):
     def bit_means(self, p: Array) -> Array:
         return np.asarray(self.p0 * np.sum(p) + (self.p1 - self.p0) * p[:-1])
 
-    def rows(self, y: npt.NDArray[np.uint8]) -> Rows:
+    def rows(self, y: Packed) -> Rows:
         if not self._open:
             return super().rows(y)
         # a row is scaled by the chance of its bits where none is owned: that of the last category

@@ -12,7 +12,7 @@ import pandas as pd
 from ldpstats.arguments import Array, positive_epsilon, positive_integer
 from ldpstats.channels.families import Band, Geometric
 from ldpstats.errors import InvalidArgument
-from ldpstats.labels import as_labels, binned, checked_edges, interval_labels, midpoints
+from ldpstats.labels import Labels, as_labels, binned, checked_edges, interval_labels, midpoints
 from ldpstats.mechanisms.base import set_fields, threshold_of
 from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.sampling import samplers
@@ -156,12 +156,12 @@ class SquareWave(Enumerated):
         set_fields(self, edges=edges, epsilon=epsilon, half_width=int(b))
 
     @cached_property
-    def categories(self) -> pd.Index[Any]:  # type: ignore[override]
+    def categories(self) -> Labels:  # type: ignore[override]
         """Labels of the bins, in order."""
         return interval_labels(self.edges)
 
     @property
-    def outputs(self) -> pd.Index[Any]:
+    def outputs(self) -> Labels:
         return pd.RangeIndex(self.k + 2 * self.half_width)
 
     def to_labels(self, name: str, values: object) -> object:

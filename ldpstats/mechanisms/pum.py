@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import html_table, one_of
@@ -28,7 +27,15 @@ from ldpstats.clients.device import (
     texts,
 )
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable, UnknownCategory
-from ldpstats.labels import as_labels, as_series, column_name, encode, labels_from_json
+from ldpstats.labels import (
+    Codes,
+    Labels,
+    as_labels,
+    as_series,
+    column_name,
+    encode,
+    labels_from_json,
+)
 from ldpstats.mechanisms.base import Mechanism, set_fields
 from ldpstats.mechanisms.custom import CustomMechanism, Panel, listed_mechanism
 from ldpstats.mechanisms.sensitive import URAP, URR, checked_levels, secret_codes
@@ -130,7 +137,7 @@ class PUM(Specified):
         return float(min(self.mechanism.levels or [self.mechanism.epsilon]))
 
     @property
-    def categories(self) -> pd.Index[Any]:
+    def categories(self) -> Labels:
         """The categories of true answers, without the bots."""
         return self.mechanism.categories  # type: ignore[no-any-return]
 
@@ -311,7 +318,7 @@ class PUM(Specified):
         asked = {"question": self._question_document()}
         return client_document(self.fingerprint, self.common._spent(), asked)
 
-    def _preprocessor(self, tags: object) -> npt.NDArray[np.int64]:
+    def _preprocessor(self, tags: object) -> Codes:
         """Code of the intermediate category that each category is mapped to (MK19 eq. 19)."""
         if not isinstance(tags, Mapping):
             remedy = "must be a dict from tags to sets of categories"
@@ -332,9 +339,7 @@ class PUM(Specified):
 
     # -- simulation ------------------------------------------------------------------------------
 
-    def preprocess(
-        self, values: object, tags: Mapping[Any, Any] | None = None
-    ) -> npt.NDArray[np.int64]:
+    def preprocess(self, values: object, tags: Mapping[Any, Any] | None = None) -> Codes:
         """Codes of the intermediate categories of many simulated respondents.
 
         Parameters
@@ -506,7 +511,7 @@ class PUMClient(Device):
     def __init__(
         self,
         common: URR | URAP,
-        preprocessor: npt.NDArray[np.int64],
+        preprocessor: Codes,
         k: int,
         words: Words,
         budget: Budget,

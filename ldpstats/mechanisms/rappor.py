@@ -21,7 +21,6 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, boolean, named_only, one_of, positive_integer, probability
@@ -40,7 +39,7 @@ from ldpstats.clients.device import (
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable
 from ldpstats.hints import guided
-from ldpstats.labels import as_labels, encode, labels_to_json
+from ldpstats.labels import Labels, Mask, as_labels, encode, labels_to_json
 from ldpstats.likelihood.joint import of_paths
 from ldpstats.mechanisms.base import Mechanism, set_fields
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
@@ -339,7 +338,7 @@ class RAPPOR(TwoResponses, HashedBits):  # type: ignore[override]
             return UnknownHash(*shape, str(self))
         return MD5Hash(*shape) if self.hashing == "google" else AnswerHash(*shape)
 
-    def _owned(self, cells: Array) -> npt.NDArray[np.bool_]:
+    def _owned(self, cells: Array) -> Mask:
         """Which bits answers own, (k, m), whose cells these are, (k, h)."""
         owned = np.zeros((len(cells), self.n_bits + 1), dtype=bool)  # the last is none
         np.put_along_axis(owned, cells.astype(np.int64), True, axis=1)
@@ -536,7 +535,7 @@ class BooleanRAPPOR(TwoResponses, Enumerated):
         return np.array([[1], [0]])
 
 
-def _truth_values(name: str, given: Any) -> pd.Index[Any]:
+def _truth_values(name: str, given: Any) -> Labels:
     """The two answers that one bit tells apart."""
     labels = as_labels(name, given)
     if len(labels) != 2:
@@ -615,7 +614,7 @@ class RAPPORClient(SingleDevice):
         sent = portable.shown(y, rappor.n_cells)
         return f"{self.cohort}:{sent}" if rappor.n_cohorts else int(sent)
 
-    def _permanent(self, value: object) -> npt.NDArray[np.bool_]:
+    def _permanent(self, value: object) -> Mask:
         """The bits of the permanent response, (m,)."""
         rappor, cells = self.mechanism, None
         if self._cells is not None:

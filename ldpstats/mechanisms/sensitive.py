@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, positive_epsilon
@@ -36,7 +35,15 @@ from ldpstats.clients.device import check_table, numbers
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.hints import guided
-from ldpstats.labels import as_labels, encode, sensitive_codes, sensitive_labels
+from ldpstats.labels import (
+    Codes,
+    Labels,
+    Mask,
+    as_labels,
+    encode,
+    sensitive_codes,
+    sensitive_labels,
+)
 from ldpstats.likelihood.covariance import independent_bits
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.rows import Rows, SensitiveRows, UnaryRows
@@ -50,7 +57,7 @@ from ldpstats.mechanisms.base import (
     threshold_of,
 )
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
-from ldpstats.reports.layout import BitFormat
+from ldpstats.reports.layout import BitFormat, Packed
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
@@ -70,15 +77,15 @@ class RevealingFormat(BitFormat):
     a report has a bit for each category, in category order.
     """
 
-    sensitive: npt.NDArray[np.int64]  # codes of the sensitive categories, ascending
+    sensitive: Codes  # codes of the sensitive categories, ascending
 
     @cached_property
-    def others(self) -> npt.NDArray[np.int64]:
+    def others(self) -> Codes:
         """Codes of the categories that are not sensitive."""
         return np.delete(np.arange(self.n_bits), self.sensitive)
 
     @cached_property
-    def protects(self) -> npt.NDArray[np.bool_]:
+    def protects(self) -> Mask:
         """Whether each category is sensitive, shape (k,)."""
         mask = np.zeros(self.n_bits, dtype=bool)
         mask[self.sensitive] = True
@@ -127,7 +134,7 @@ class RevealingFormat(BitFormat):
         code = np.ascontiguousarray(y[:, self._width :]).view(self._code_type)
         return code[:, 0].astype(np.int64)
 
-    def pack(self, bits: npt.NDArray[np.uint8], revealed: Array) -> npt.NDArray[np.uint8]:
+    def pack(self, bits: Packed, revealed: Array) -> Packed:
         """Packed reports from packed bits, (n, width), and numbers of revealed categories."""
         if self._code_type is None:
             return bits
@@ -171,7 +178,7 @@ class RevealingFormat(BitFormat):
         noise = (self.sum_bits(y, n) - self.sum_bits(left, times))[0]
         return left, times, noise if noise.any() else None
 
-    def from_table(self, name: str, packed: npt.NDArray[np.uint8]) -> Array:
+    def from_table(self, name: str, packed: Packed) -> Array:
         bits = super().unpack(super().from_table(name, packed))
         told = bits[:, self.others]
         many = np.flatnonzero(told.sum(axis=1) > 1)
@@ -190,7 +197,7 @@ class RevealingFormat(BitFormat):
         noised = np.packbits(bits[:, self.sensitive], axis=1, bitorder="little")
         return self.pack(noised, np.broadcast_to(revealed, len(bits)))
 
-    def to_table(self, y: Array) -> npt.NDArray[np.uint8]:
+    def to_table(self, y: Array) -> Packed:
         return np.packbits(self.unpack(y), axis=1, bitorder="little")
 
 
@@ -208,11 +215,11 @@ class SensitiveBits(Channel):
     told: float  # 1 - d2
 
     @property
-    def _at(self) -> npt.NDArray[np.int64]:
+    def _at(self) -> Codes:
         return self.format.sensitive
 
     @property
-    def _others(self) -> npt.NDArray[np.int64]:
+    def _others(self) -> Codes:
         return self.format.others
 
     @property
@@ -280,7 +287,7 @@ class SensitiveBits(Channel):
             np.maximum(high, told.max(axis=1, initial=-np.inf)),
         )
 
-    def rows(self, y: npt.NDArray[np.uint8]) -> Rows:
+    def rows(self, y: Packed) -> Rows:
         revealed = self.format.revealed(y)
         protected = np.count_nonzero(revealed == 0)
         # counts have these first: part of the same array, whose last bytes, the number, are zero
@@ -388,7 +395,7 @@ class Levelled(Mechanism):
         set_fields(self, sensitive=labels, epsilon=epsilon, levels=levels)
 
     @cached_property
-    def _at(self) -> npt.NDArray[np.int64]:
+    def _at(self) -> Codes:
         """Codes of the sensitive categories."""
         return sensitive_codes(self.sensitive, self.categories)
 
@@ -433,7 +440,7 @@ class Levelled(Mechanism):
         return np.where(np.eye(self.k, dtype=bool), 0.0, row[:, None])
 
 
-def _levels(epsilon: Mapping[Any, Any], sensitive: pd.Index[Any]) -> list[Any]:
+def _levels(epsilon: Mapping[Any, Any], sensitive: Labels) -> list[Any]:
     """Epsilon of each sensitive category, in order; none may lack one, or have none to have."""
     for label in epsilon:
         if label not in sensitive:
@@ -449,7 +456,7 @@ def _levels(epsilon: Mapping[Any, Any], sensitive: pd.Index[Any]) -> list[Any]:
     return [epsilon[label] for label in sensitive.tolist()]
 
 
-def checked_levels(levels: Any, labels: pd.Index[Any], name: str = "epsilon") -> tuple[float, ...]:
+def checked_levels(levels: Any, labels: Labels, name: str = "epsilon") -> tuple[float, ...]:
     """An epsilon for each of the labels; `name` is what a mapping of them would be called."""
     given = levels if isinstance(levels, list | tuple) else [levels]
     if not len(labels):
@@ -589,10 +596,10 @@ class URR(Levelled, Enumerated):
 class _Scattered(Uniformised):
     """``Q = a I + 1 b'`` with b zero but at S categories; it is spread out when it is asked for."""
 
-    at: npt.NDArray[np.int64]  # increasing
+    at: Codes  # increasing
     weights: Array  # b at these, positive
 
-    def __init__(self, k: int, a: float, at: npt.NDArray[np.int64], weights: Array) -> None:
+    def __init__(self, k: int, a: float, at: Codes, weights: Array) -> None:
         for name, value in (("k", k), ("a", a), ("at", at), ("weights", weights)):
             object.__setattr__(self, name, value)
 
@@ -1082,7 +1089,7 @@ def _listed(reports: Reports) -> tuple[Array, Array, list[Any]]:
 # -- Reading what each respondent keeps secret under a personalised mechanism ---------------------
 
 
-def secret_codes(tag: Any, own: object, categories: pd.Index[Any]) -> Iterable[int]:
+def secret_codes(tag: Any, own: object, categories: Labels) -> Iterable[int]:
     """Codes of a respondent's own categories; messages name the tag, never a category."""
     if isinstance(own, str | bytes) or not isinstance(own, Iterable):
         raise InvalidArgument("tags", tag, "must be given a set or list of categories, even of one")

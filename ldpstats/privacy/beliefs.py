@@ -17,7 +17,7 @@ import pandas as pd
 
 from ldpstats.arguments import Array, distribution, numbers
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
-from ldpstats.labels import align
+from ldpstats.labels import Labels, align
 from ldpstats.mechanisms import Enumerated, Mechanism
 from ldpstats.models.layout import Table
 from ldpstats.models.plots import labels_of, plot_cells, title_text
@@ -213,7 +213,7 @@ def _check_size(size: float) -> None:
         )
 
 
-def _index(labels: Any, names: list[Any], default: str) -> pd.Index[Any]:
+def _index(labels: Any, names: list[Any], default: str) -> Labels:
     """Labels of rows or columns, or combinations of them, with the names of the questions."""
     if len(names) == 1:
         return pd.Index(labels, name=names[0] or default)  # type: ignore[no-any-return]
@@ -293,7 +293,7 @@ def plot_posterior(
     return ax
 
 
-def _law(p: Any, columns: pd.Index[Any]) -> Array:
+def _law(p: Any, columns: Labels) -> Array:
     """The distribution before the report, in the order of the columns."""
     if not isinstance(columns, pd.MultiIndex):
         return _joint_law(p, [columns], [None])
@@ -304,14 +304,14 @@ def _law(p: Any, columns: pd.Index[Any]) -> Array:
     return law[pd.MultiIndex.from_product(answers).get_indexer(columns)]
 
 
-def _flat(index: pd.Index[Any]) -> pd.Index[Any]:
+def _flat(index: Labels) -> Labels:
     """Labels as text, combinations joined."""
     if isinstance(index, pd.MultiIndex):
         return pd.Index([", ".join(map(str, labels)) for labels in index])
     return index
 
 
-def _name(index: pd.Index[Any], default: str) -> str:
+def _name(index: Labels, default: str) -> str:
     names = [str(name) for name in index.names if name not in (None, default)]
     return f"{default} ({', '.join(names)})" if names else default
 
@@ -319,7 +319,7 @@ def _name(index: pd.Index[Any], default: str) -> str:
 # -- a joint distribution, as a caller passes it --------------------------------------------------
 
 
-def _joint_law(p: Any, answers: list[pd.Index[Any]], names: list[Any]) -> Array:
+def _joint_law(p: Any, answers: list[Labels], names: list[Any]) -> Array:
     """The joint distribution of answers to named questions, flat: the last changes fastest."""
     shape = tuple(map(len, answers))
     size = int(np.prod(shape))
@@ -341,7 +341,7 @@ def _joint_law(p: Any, answers: list[pd.Index[Any]], names: list[Any]) -> Array:
     return distribution("p", array.reshape(-1), size)
 
 
-def _aligned(p: Any, answers: list[pd.Index[Any]], names: list[Any]) -> Array:
+def _aligned(p: Any, answers: list[Labels], names: list[Any]) -> Array:
     """A Series by combination in the order of the answers; levels with names go by these."""
     given = list(p.index.names)
     if len(set(names)) == len(names) and set(given) == set(names):

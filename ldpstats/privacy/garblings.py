@@ -24,7 +24,7 @@ from ldpstats.arguments import Array
 from ldpstats.channels.certificates import Guarantee, Guarded, as_channel, sensitive_mask, uldp
 from ldpstats.channels.structured import Channel, Dense
 from ldpstats.errors import InvalidArgument, NotAvailable, NotConverged
-from ldpstats.labels import as_labels
+from ldpstats.labels import Codes, Labels, Mask, as_labels
 
 _ALIKE = 1e-9  # of a row's total variation: what rounding of a typed or computed matrix may be
 _RATIO = 1e-13  # by which columns may differ, relatively, that are the same but for their size
@@ -171,7 +171,7 @@ def _matrix(name: str, given: Any) -> Array:
     return channel.matrix()
 
 
-def _labels(name: str, given: Any) -> pd.Index[Any] | None:
+def _labels(name: str, given: Any) -> Labels | None:
     if isinstance(given, pd.DataFrame):
         numbered = given.index.equals(pd.RangeIndex(len(given)))
         return None if numbered else as_labels(f"{name}.index", given.index)
@@ -251,7 +251,7 @@ class OSLDP(Guarantee):
     """
 
     epsilon: float
-    sensitive: npt.NDArray[np.bool_]
+    sensitive: Mask
     n_shared: float
     n_apart: float
     raised: Array | None
@@ -359,8 +359,8 @@ class Factors:
 
     uldp: Dense
     processing: Array
-    kept: npt.NDArray[np.int64]
-    revealed: npt.NDArray[np.int64]
+    kept: Codes
+    revealed: Codes
     epsilon: float
 
 

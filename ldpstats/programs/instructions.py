@@ -16,10 +16,8 @@ from math import lcm
 from string import Formatter
 from typing import Any
 
-import pandas as pd
-
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import as_labels
+from ldpstats.labels import Labels, as_labels
 from ldpstats.programs.laws import law
 from ldpstats.programs.polynomials import Polynomial
 from ldpstats.programs.steps import (
@@ -415,7 +413,7 @@ _MEAN_NO = {"no", "n", "false", "nein", "non", "nee", "nej", "nei", "não", "nao
 _MEAN_NO |= {"нет", "ei", "nem", "0"}
 
 
-def in_own_words(step: Step, categories: pd.Index[Any]) -> Step:
+def in_own_words(step: Step, categories: Labels) -> Step:
     """The step with two categories in the place of "no" and "yes", in this order.
 
     A device that has branches for the categories, or says one of them, is in the survey's own words
@@ -434,7 +432,7 @@ def in_own_words(step: Step, categories: pd.Index[Any]) -> Step:
     return _renamed(step, words)  # type: ignore[no-any-return]
 
 
-def own_outputs(step: Step, renamed: Step, categories: pd.Index[Any]) -> list[Any] | None:
+def own_outputs(step: Step, renamed: Step, categories: Labels) -> list[Any] | None:
     """What the renamed step says, where numbers of cards may look like categories, and are none.
 
     None where the step says "no" or "yes" and other labels, which may be misspelt answers.

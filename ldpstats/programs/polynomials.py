@@ -18,11 +18,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ldpstats.arguments import Array, listed
 from ldpstats.errors import InvalidArgument
-from ldpstats.labels import as_labels
+from ldpstats.labels import Labels, as_labels
 
 Monomial = tuple[tuple[str, int], ...]
 
@@ -309,7 +308,7 @@ def known_label(name: str, value: object) -> Any:
     raise InvalidArgument(name, value, remedy)
 
 
-def listed_labels(name: str, value: object, least: int = 2) -> pd.Index[Any]:
+def listed_labels(name: str, value: object, least: int = 2) -> Labels:
     """Return distinct labels that are few enough to be listed."""
     labels = as_labels(name, value, least)
     if len(labels) > _MOST_LABELS:
