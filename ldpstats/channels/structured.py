@@ -96,12 +96,7 @@ class Channel(ABC):
 
     def epsilon(self) -> float:
         """Largest ``ln Q[x, y] / Q[x', y]`` over x, x', y, in nats; inf where one is impossible."""
-        Q = self._matrix()
-        high, low = Q.max(axis=0), Q.min(axis=0)
-        seen = high > 0.0
-        if np.any(low[seen] == 0.0):
-            return float("inf")
-        return float(np.log(high[seen] / low[seen]).max())
+        return float(self._classes(slice(None), 0.0).log_ratio.max())
 
     def output_classes(self) -> OutputClasses:
         """What each report, or class of reports, distinguishes: see `privacy.uldp`."""

@@ -17,9 +17,9 @@ import pandas as pd
 
 from ldpstats.arguments import distribution, listed
 from ldpstats.channels.structured import Channel, Dense
-from ldpstats.errors import InvalidArgument, LDPError, MechanismMismatch
-from ldpstats.labels import Labels, as_labels, matched, preview
-from ldpstats.mechanisms.base import Mechanism, check_document, set_fields
+from ldpstats.errors import InvalidArgument, LDPError
+from ldpstats.labels import Labels, as_labels, matched
+from ldpstats.mechanisms.base import Mechanism, check_document, common_labels, set_fields
 from ldpstats.mechanisms.custom import (
     CohortPart,
     Enumerated,
@@ -98,12 +98,7 @@ class ByColumn(Enumerated):
         for part in parts:
             if not (isinstance(part, Enumerated) and part.unknown):
                 listed_mechanism("designs", part)
-            if not part.categories.equals(known.categories):
-                raise MechanismMismatch(
-                    f"{part} has the categories {preview(part.categories)}, {known} "
-                    f"{preview(known.categories)}: designs of one question need the same labels in "
-                    "the same order"
-                )
+        common_labels([known, *parts], None, "designs of one question")
         shares = [1 / len(parts)] * len(parts) if self.shares is None else self.shares
         set_fields(
             self,
@@ -131,17 +126,16 @@ class ByColumn(Enumerated):
 
     @property
     def categories(self) -> Labels:  # type: ignore[override]
-        found: Labels = self._parts[0].categories
-        return found
+        return self._parts[0].categories
 
     @cached_property
     def cohort_names(self) -> tuple[str, ...]:  # type: ignore[override]
         """The designs by name: their values."""
-        if len(self.columns) == 1:
-            return cohort_names([str(value) for (value,), _ in self.designs], len(self.designs))
-        pairs = (zip(self.columns, values, strict=True) for values, _ in self.designs)
+        pairs = [list(zip(self.columns, values, strict=True)) for values, _ in self.designs]
         names = [", ".join(f"{column}={value}" for column, value in pair) for pair in pairs]
-        return cohort_names(names, len(self.designs))
+        if len(self.columns) == 1:
+            names = [str(value) for ((_, value),) in pairs]
+        return cohort_names(names, len(names))
 
     @cached_property
     def cohort_parts(self) -> tuple[CohortPart, ...]:  # type: ignore[override]

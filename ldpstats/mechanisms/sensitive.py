@@ -33,7 +33,7 @@ from ldpstats.channels.structured import (
 )
 from ldpstats.clients.device import check_table, numbers
 from ldpstats.clients.portable import ldpstats_client as portable
-from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.hints import guided
 from ldpstats.labels import (
     Codes,
@@ -51,6 +51,7 @@ from ldpstats.mechanisms.base import (
     CategoryBits,
     Mechanism,
     check_theta,
+    common_labels,
     even_bit,
     other_bit,
     set_fields,
@@ -1018,11 +1019,7 @@ def paired(first: Reports, second: Reports) -> Reports:
     (1.5, array([0, 1, 2]))
     """
     mechanisms = _mechanism("first", first), _mechanism("second", second)
-    if not mechanisms[0].categories.equals(mechanisms[1].categories):
-        raise MechanismMismatch(
-            f"{mechanisms[0]} and {mechanisms[1]} have different categories: two reports about the "
-            "same answer need the same labels in the same order"
-        )
+    common_labels(mechanisms, None, "two reports about the same answer")
     for name, given, wanted in (
         ("len(second)", len(second), len(first)),
         ("second.n_missing", second.n_missing, first.n_missing),

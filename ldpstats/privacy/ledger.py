@@ -636,13 +636,8 @@ class _LedgerFile(StateFile):
     def opened_with(self, entries: tuple[Spending, ...], limit: float | None) -> float | None:
         """Make the file with these if there is none; the limit that holds."""
         head = {"format": "ldpstats-ledger-file", "version": 1, "limit": limit}
-        with self._failures():
-            if os.path.lexists(self.path) and not os.path.isfile(self.path):
-                raise self.refusal("is no regular file: give the name of a file")
-            if not os.path.lexists(self.path):
-                self._create(_lines([head, *(entry.to_dict() for entry in entries)]))
-            written, kept = self._parsed(self._read())
-            self.refuse_shared()
+        written: float | None
+        written, kept = self.opened(lambda: [head, *(entry.to_dict() for entry in entries)])
         if entries and kept[: len(entries)] != entries:
             raise self.refusal("has other entries: give entries only for a file that is new")
         if limit is not None and written != limit:
@@ -652,7 +647,7 @@ class _LedgerFile(StateFile):
     def entries(self) -> tuple[Spending, ...]:
         """All that are in the file now."""
         with self._failures():
-            return self._parsed(self._read())[1]
+            return self._split(self._read())[1]
 
     @contextmanager
     def growing(self) -> Iterator[tuple[tuple[Spending, ...], Callable[[list[Spending]], None]]]:
@@ -663,7 +658,7 @@ class _LedgerFile(StateFile):
 
                 def write(more: list[Spending]) -> None:
                     try:
-                        left = _lines(entry.to_dict() for entry in more)
+                        left = self._content(entry.to_dict() for entry in more)
                         while left:
                             left = left[file.write(left) or 0 :]
                         os.fsync(file.fileno())
@@ -671,9 +666,12 @@ class _LedgerFile(StateFile):
                         file.truncate(len(content))
                         raise
 
-                yield self._parsed(content)[1], write
+                yield self._split(content)[1], write
 
-    def _parsed(self, content: bytes) -> tuple[float | None, tuple[Spending, ...]]:
+    def _content(self, documents: Iterable[dict[str, Any]]) -> bytes:
+        return "".join(json.dumps(document) + "\n" for document in documents).encode("ascii")
+
+    def _split(self, content: bytes) -> tuple[float | None, tuple[Spending, ...]]:
         """The limit and the entries."""
         try:
             head, *rest = [json.loads(line) for line in content.decode("ascii").splitlines()]
@@ -684,10 +682,6 @@ class _LedgerFile(StateFile):
         except (ValueError, TypeError, KeyError, RecursionError):  # of JSON and of entries
             pass
         raise self.refusal("is no file of a ledger, or is damaged: restore it from a copy")
-
-
-def _lines(documents: Iterable[dict[str, Any]]) -> bytes:
-    return "".join(json.dumps(document) + "\n" for document in documents).encode("ascii")
 
 
 def _costs(entries: Sequence[Spending]) -> list[tuple[Spending, float]]:

@@ -1160,7 +1160,7 @@ class StateFile:
     def refusal(self, remedy: str) -> Exception:
         return Refused("state", f"state={self.path!r} {remedy}")
 
-    def opened(self, fresh: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any], int]:
+    def opened(self, fresh: Callable[[], Any]) -> tuple[Any, Any]:
         """The object in the file, and how many reports have been marked.
 
         A `fresh` object is written first where there is no file. The file belongs to its user alone
@@ -1171,7 +1171,7 @@ class StateFile:
             if os.path.exists(self.path) and not os.path.isfile(self.path):
                 raise self.refusal("is no regular file: give the name of a file")
             if not os.path.lexists(self.path):
-                self._create(json.dumps(fresh()).encode("ascii") + b"\n")
+                self._create(self._content(fresh()))
             found = self._split(self._read())
             self.refuse_shared()
             return found
@@ -1209,6 +1209,9 @@ class StateFile:
 
             yield made, mark
 
+    def _content(self, document: Any) -> bytes:
+        return json.dumps(document).encode("ascii") + b"\n"
+
     def _create(self, content: bytes) -> None:
         folder, name = os.path.split(self.path)
         temporary = os.path.join(folder, f".{name}.{secrets.token_hex(4)}")
@@ -1236,7 +1239,7 @@ class StateFile:
                 return content
             time.sleep(0.01)
 
-    def _split(self, content: bytes) -> tuple[dict[str, Any], int]:
+    def _split(self, content: bytes) -> tuple[Any, Any]:
         """The object and the number of marks."""
         if not content:
             raise self.refusal("is empty: remove it if nobody is making it, and try again")
@@ -1596,57 +1599,44 @@ class Client:
 
     def _open_budget(self, fields: Fields, limit: int | None, state: Any, secret: Any) -> None:
         file = None if state is None else StateFile(state)
-        alone = self._questions["report"] if self.is_single else None
-        keeps = self.is_linked or isinstance(alone, Kept)
-        if secret is not None and (isinstance(alone, Rappor) or keeps):
+        alone: Any = self._questions["report"] if self.is_single else None
+        is_rappor, is_kept = isinstance(alone, Rappor), isinstance(alone, (Rappor, Kept))
+        keeps = self.is_linked or is_kept
+        if secret is not None and keeps:
             if file is not None or type(secret) is not bytes or len(secret) != SECRET_BYTES:
                 raise Refused("random", f"secret: must be {SECRET_BYTES} bytes; a file has its own")
-        if isinstance(alone, Rappor):
-            self._open_rappor(alone, file, secret)
-            return
+        if is_kept:
+            limit = 1 if is_rappor and alone.once else None
         head = {"format": "ldpstats-client", "version": 1, "fingerprint": self._counted}
+        if is_rappor:
+            head.update(format="ldpstats-rappor-client", version=2)
 
         def fresh() -> dict[str, Any]:
-            more = {"secret": self._words.bytes(SECRET_BYTES).hex()} if keeps else {}
-            return {**head, **more}
+            if not keeps:
+                return head
+            new = self._words.bytes(SECRET_BYTES)
+            more = {"cohort": cohort_of(new, alone.hash.cohorts)} if is_rappor else {}
+            return {**head, **more, "secret": new.hex()}
 
-        self._budget = Budget(None if isinstance(alone, Kept) else limit)
+        self._budget = Budget(limit)
         if file is not None:
             document, made = file.opened(fresh)
             check_state(document, head, file)
-            if not isinstance(alone, Kept):  # marks would be a trace of each report
+            if not is_kept or limit is not None:  # marks would be a trace of each report
                 self._budget = Budget(limit, file, document, made)
         if not keeps:
             return
-        own = (secret if file is None else kept_secret(document, file)) or b""
+        own = secret if file is None else kept_secret(document, file)
         own = own or self._words.bytes(SECRET_BYTES)
-        if isinstance(alone, Kept):
+        if is_kept:
             alone.keep_secret(own)
+            if is_rappor and file is not None:
+                check_state(document, {"cohort": alone.cohort}, file)
             return
         self._token = pseudonym(own, fields)
         for name, question in self._questions.items():
             if isinstance(question, (Rappor, Kept)):
                 question.keep_secret(secret_of(own, name))
-
-    def _open_rappor(self, rappor: Rappor, file: StateFile | None, secret: Any) -> None:
-        """Take the secret that is given, that of the file, or a new one."""
-        limit = 1 if rappor.once else None
-        self._budget = Budget(limit)
-        if file is None:
-            rappor.keep_secret(secret or self._words.bytes(SECRET_BYTES))
-            return
-        head = {"format": "ldpstats-rappor-client", "version": 2, "fingerprint": self.survey}
-
-        def fresh() -> dict[str, Any]:
-            new = self._words.bytes(SECRET_BYTES)
-            return {**head, "cohort": cohort_of(new, rappor.hash.cohorts), "secret": new.hex()}
-
-        document, made = file.opened(fresh)
-        check_state(document, head, file)
-        rappor.keep_secret(kept_secret(document, file))
-        check_state(document, {"cohort": rappor.cohort}, file)
-        if rappor.once:  # marks would be a trace of each report
-            self._budget = Budget(limit, file, document, made)
 
     @property
     def total_epsilon(self) -> float:
