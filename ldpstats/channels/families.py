@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from math import comb, lgamma
 
 import numpy as np
@@ -20,25 +18,8 @@ from ldpstats.reports.layout import Packed
 # -- Ordered categories: nearby ones make nearly the same reports ---------------------------------
 
 
-class _Written(Channel):
-    """A channel whose matrix is written out once."""
-
-    @cached_property
-    def _all(self) -> Array:
-        Q = self._written()
-        Q.flags.writeable = False
-        return Q
-
-    @abstractmethod
-    def _written(self) -> Array:
-        """The matrix, shape (k, l)."""
-
-    def _matrix(self) -> Array:
-        return self._all
-
-
 @dataclass(frozen=True, eq=False)
-class Band(_Written):
+class Band(Channel):
     """``Q[x, y] = p`` for ``x <= y <= x + 2 b``, else q: the square wave of Li et al. (2020).
 
     Parameters
@@ -86,7 +67,7 @@ class Band(_Written):
         """By how much p exceeds q."""
         return self.high * float(-np.expm1(-self.log_ratio))
 
-    def _written(self) -> Array:
+    def _matrix(self) -> Array:
         x, y = np.arange(self.k)[:, None], np.arange(self.shape[1])
         return np.where((y >= x) & (y <= x + 2 * self.b), self.high, self.low)
 
@@ -102,7 +83,7 @@ class Band(_Written):
 
 
 @dataclass(frozen=True, eq=False)
-class Geometric(_Written):
+class Geometric(Channel):
     """``Q[x, y]`` in proportion to ``a^|x - y|``, what lies beyond the ends added to them.
 
     Parameters
@@ -127,7 +108,7 @@ class Geometric(_Written):
     def shape(self) -> tuple[int, int]:
         return self.k, self.k
 
-    def _written(self) -> Array:
+    def _matrix(self) -> Array:
         steps = np.abs(np.subtract.outer(np.arange(self.k), np.arange(self.k)))
         a = np.exp(-self.rate)
         Q = np.exp(-self.rate * steps) / (1.0 + a)
@@ -191,10 +172,6 @@ class Subsets(Channel):
         high = self.own / comb(self.k - 1, self.size - 1)
         low = self.left_out / comb(self.k - 1, self.size)
         return np.where(self.patterns().T, high, low)
-
-    def matrix(self) -> Array:
-        self.patterns()  # which refuses what is too large
-        return super().matrix()
 
     def bit_means(self, p: Array) -> Array:
         """P(x in the report), shape (k,), when the category has law `p` of shape (k,)."""

@@ -428,10 +428,6 @@ class Bits(Channel):
     def _matrix(self) -> Array:
         return pattern_law(self.p0 + (self.p1 - self.p0) * self.design())
 
-    def matrix(self) -> Array:
-        check_patterns(self.n_bits)
-        return super().matrix()
-
     def rows(self, y: Packed) -> Rows:
         if self.unary and 0.0 < self.p0 < 1.0 and self.p1 < 1.0:
             return UnaryRows(y, self.p1, self.p0, self.n_bits)
@@ -497,17 +493,14 @@ def bit_ratios(p1: float, p0: float) -> tuple[float, float]:
     return float(max(set_, clear)), float(max(-set_, -clear))
 
 
-def check_patterns(n_bits: int) -> None:
-    """Refuse to list the patterns of too many bits."""
+def pattern_law(chance: Array) -> Array:
+    """Law of the patterns ``sum_j bit_j 2^j`` of independent bits, chances (m, S) -> (m, 2^S)."""
+    n_bits = chance.shape[1]
     if n_bits > _LARGEST_ENUMERATION:
         raise NotAvailable(
             f"matrix() of reports of {n_bits} bits would list 2^{n_bits} patterns: use "
             "channel().likelihood(y), which forms only the columns of observed reports"
         )
-
-
-def pattern_law(chance: Array) -> Array:
-    """Law of the patterns ``sum_j bit_j 2^j`` of independent bits, chances (m, S) -> (m, 2^S)."""
     law = np.ones((len(chance), 1))
     for q in chance.T[:, :, None]:
         law = np.hstack([law * (1.0 - q), law * q])

@@ -371,14 +371,6 @@ class Desk:
 
     # -- pages ---------------------------------------------------------------------------------
 
-    async def show_page(self, request: Request) -> Response:
-        """GET /."""
-        return _response(self.page, 200, "text/html; charset=utf-8")
-
-    async def show_client(self, request: Request) -> Response:
-        """GET /client.json."""
-        return _response(self.client, 200, "application/json")
-
     async def health(self, request: Request) -> Response:
         """GET /health: whether sheets can be kept (the status), and files are as written."""
         store = self.intake.store
@@ -478,9 +470,15 @@ def application(desk: Desk) -> Starlette:
 
         return answered
 
+    def fixed(content: bytes, kind: str) -> Answer:
+        async def sent(request: Request) -> Response:
+            return _response(content, 200, kind)
+
+        return sent
+
     answers: list[tuple[str, Answer, list[str]]] = [
-        ("/", desk.show_page, ["GET"]),
-        ("/client.json", desk.show_client, ["GET"]),
+        ("/", fixed(desk.page, "text/html; charset=utf-8"), ["GET"]),
+        ("/client.json", fixed(desk.client, "application/json"), ["GET"]),
         ("/health", desk.health, ["GET"]),
         ("/counts", desk.counts, ["GET"]),
         ("/sheets", desk.take, ["POST", "OPTIONS"]),

@@ -204,9 +204,15 @@ class Mechanism(Instrument[Client, Collector]):
             return text
         return with_cohorts(np.tile(text, C), np.repeat(np.arange(C), size // C))
 
-    @abstractmethod
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
         """The linear equations in p that the counts satisfy on average."""
+        self._closed(candidates)
+        self._own(counts)
+        return self._moments(counts)
+
+    def _moments(self, counts: Any) -> Moments:
+        """The equations of counts of this mechanism, where its categories are listed."""
+        raise NotImplementedError
 
     @abstractmethod
     def sample(self, codes: Array, words: Words) -> Array:
@@ -735,7 +741,6 @@ class CategoryBits(Mechanism):
         V: Callable[[Array, int], Covariance],
     ) -> Equations:
         """``E[share of bit x] = p0 + slope p_x``, with their covariance ``V(p, nobs)``."""
-        self._own(counts)
         sums = counts.bit_counts()
         nobs, mean = sums.nobs, p0 + slope / self.k
         weights = np.array(np.broadcast_to(nobs / (mean * (1.0 - mean)), (self.k,)))

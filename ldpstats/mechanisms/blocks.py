@@ -70,9 +70,7 @@ class BlockMechanism(Mechanism):
         gain = -np.expm1(-self.epsilon) / Z
         return Blocks(self.design, float(1.0 / Z), float(small / Z), float(gain))
 
-    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        self._closed(candidates)
-        self._own(counts)
+    def _moments(self, counts: Any) -> Moments:
         Q = self._channel
         return block_equations(self.design, Q.low, Q.gain, counts.vector(), counts.nobs)
 
@@ -220,8 +218,7 @@ class SubsetSelection(CategoryBits):
         slope = -np.expm1(-self.epsilon) * d * (k - d) / ((k - 1) * (d + away))
         return Subsets(k, d, float(d / (d + away)), float(away / (d + away)), float(slope))
 
-    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        self._closed(candidates)
+    def _moments(self, counts: Any) -> Moments:
         Q = self._channel
         law = Q.size, Q.own, Q.left_out
         return self._equations(

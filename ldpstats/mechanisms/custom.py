@@ -198,9 +198,8 @@ class Enumerated(Mechanism):
             kept[by] += rng.multinomial(int((true_counts - kept).sum()), law / law.sum())
         return self.counts(kept)
 
-    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        channel = self.channel(candidates)
-        self._own(counts)
+    def _moments(self, counts: Any) -> Moments:
+        channel = self.channel()
         n, nobs = counts.vector(), counts.nobs
         if isinstance(channel, Uniformised):
             law = channel.forward  # of reports; made by some category each, as a rule

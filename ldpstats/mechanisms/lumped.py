@@ -29,7 +29,7 @@ from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
 from ldpstats.mechanisms.hashed import HashedBits
 from ldpstats.mechanisms.krr import Observed
 from ldpstats.reports.layout import Packed
-from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.reports.single import Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
@@ -269,10 +269,8 @@ class LumpedUnary(CategoryBits):
     def _channel(self) -> Bits:
         return _KeptBits(range(self.k), self.n_bits, self.p1, self.p0)
 
-    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
+    def _moments(self, counts: Any) -> Moments:
         """Equations of the bits, and one for the last category: the frequencies sum to one."""
-        self._closed(candidates)
-        self._own(counts)
         sums = counts.bit_counts()
         nobs, m = sums.nobs, self.n_bits
         A = np.vstack([(self.p1 - self.p0) * np.eye(m, m + 1), np.ones(m + 1)])

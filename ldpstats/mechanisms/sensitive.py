@@ -26,7 +26,6 @@ from ldpstats.channels.structured import (
     OutputClasses,
     Uniformised,
     bit_ratios,
-    check_patterns,
     n_patterns,
     pattern_law,
     unary_scores,
@@ -59,7 +58,7 @@ from ldpstats.mechanisms.base import (
 )
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
 from ldpstats.reports.layout import BitFormat, Packed
-from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.reports.single import Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
@@ -227,10 +226,6 @@ class SensitiveBits(Channel):
     def shape(self) -> tuple[int, int]:
         S = self._at.size
         return self.format.n_bits, (int(2**S) if S else 0) + self.format.n_others
-
-    def matrix(self) -> Array:
-        check_patterns(self._at.size)
-        return super().matrix()
 
     def _matrix(self) -> Array:
         k, l = self.shape  # noqa: E741
@@ -791,9 +786,8 @@ class URAP(Levelled, CategoryBits):
         own[self._at], other[self._at] = self.p1, self.d1
         return own, other
 
-    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
+    def _moments(self, counts: Any) -> Moments:
         """Equations of all bits, those around revealed answers included (MK19 section 2.5)."""
-        self._closed(candidates)
         rise: Any  # theta - d1, of which a subtraction would lose digits at small epsilon
         if self.levels is not None:
             rise = self._graded[2]

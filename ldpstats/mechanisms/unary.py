@@ -19,7 +19,6 @@ from ldpstats.mechanisms.base import (
     other_bit,
     set_fields,
 )
-from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
@@ -75,8 +74,7 @@ class KRAPPOR(CategoryBits):
     def _channel(self) -> Bits:
         return Bits(range(self.k), self.k, self.p1, self.p0)
 
-    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        self._closed(candidates)
+    def _moments(self, counts: Any) -> Moments:
         p1, p0 = self.p1, self.p0
         return self._equations(
             "bits", counts, p1 - p0, p0, lambda p, n: independent_bits(p, p1, p0, n)
