@@ -170,13 +170,8 @@ _MOST_NUMBERS = 1 << 18
 
 def client_document(survey: str, epsilon: float, asked: dict[str, Any]) -> dict[str, Any]:
     """The document of a survey with this fingerprint; `asked` is the question, or the questions."""
-    document = {
-        "format": _FORMAT,
-        "version": _VERSION,
-        "survey": survey,
-        "epsilon": repr(float(epsilon)),
-        **asked,
-    }
+    head = {"format": _FORMAT, "version": _VERSION, "survey": survey}
+    document = head | {"epsilon": repr(float(epsilon))} | asked
     return document | {"fingerprint": fingerprint(document)}
 
 
@@ -501,20 +496,14 @@ def check_fingerprint(
 
     `how` says what writes it anew.
     """
+    found = document.get("fingerprint")
+    remedy = f"is not that of the other fields, {fingerprint}: the {what} was changed or damaged; "
+    remedy += "get it anew, or write it anew if the change is meant"
     if "fingerprint" not in document:
-        raise InvalidArgument(
-            "fingerprint",
-            None,
-            f"is missing from the {what}: write it again, with {how}; or "
-            f'add "fingerprint": "{fingerprint}" if all of its fields are right',
-        )
-    if repr(document["fingerprint"]) != repr(fingerprint):
-        raise InvalidArgument(
-            "fingerprint",
-            document["fingerprint"],
-            f"is not that of the other fields, {fingerprint}: the {what} was changed or "
-            "damaged; get it anew, or write it anew if the change is meant",
-        )
+        remedy = f"is missing from the {what}: write it again, with {how}; or add "
+        remedy += f'"fingerprint": "{fingerprint}" if all of its fields are right'
+    if repr(found) != repr(fingerprint):
+        raise InvalidArgument("fingerprint", found, remedy)
 
 
 # -- Survey instruments: what a respondent's device can run ---------------------------------------

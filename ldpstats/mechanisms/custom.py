@@ -210,11 +210,8 @@ class Enumerated(Mechanism):
         Q = channel.matrix()
         impossible = np.flatnonzero((n > 0) & ~Q.any(axis=0))
         if impossible.size:
-            raise InvalidArgument(
-                "counts",
-                self.outputs[impossible].tolist(),
-                f"were reported, but no category of {self} can make such a report",
-            )
+            remedy = f"were reported, but no category of {self} can make such a report"
+            raise InvalidArgument("counts", self.outputs[impossible].tolist(), remedy)
         return label_moments(Q, n)
 
     @cached_property

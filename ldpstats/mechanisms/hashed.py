@@ -45,7 +45,7 @@ from ldpstats.likelihood.hashed import (
     undetermined,
 )
 from ldpstats.likelihood.hashed_rows import BloomRows, LabelRows
-from ldpstats.likelihood.rows import DenseRows, Likelihood, Rows
+from ldpstats.likelihood.rows import DenseRows, Likelihood
 from ldpstats.mechanisms.base import Mechanism, even_bit, set_fields
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.reports.layout import BitFormat, NumberFormat
@@ -177,18 +177,14 @@ class Hashed(Mechanism):
             expected = (self.n_cohorts, len(candidates.labels), self.n_owned)
             cells = candidates.cells
             if cells.shape != expected or cells.min() < 0 or cells.max() >= self.n_cells:
-                raise InvalidArgument(
-                    "candidates",
-                    f"cells of shape {cells.shape}",
-                    f"must be of shape {expected}, from 0 to {self.n_cells - 1}",
-                )
-            typed = np.ascontiguousarray(cells, dtype=cell_type(self.n_cells))
-            return distinct_cells(typed, self.n_cells)
+                remedy = f"must be of shape {expected}, from 0 to {self.n_cells - 1}"
+                raise InvalidArgument("candidates", f"cells of shape {cells.shape}", remedy)
+            cells = np.ascontiguousarray(cells, dtype=cell_type(self.n_cells))
+            return distinct_cells(cells, self.n_cells)
         labels = self.labels(candidates)
         if self.alphabet is not None:
             return self._permutations
-        hashed = self.answer_hash.table("candidates", labels)
-        return distinct_cells(hashed, self.n_cells)
+        return distinct_cells(self.answer_hash.table("candidates", labels), self.n_cells)
 
     @property
     def answer_hash(self) -> AnswerHash:
@@ -249,13 +245,13 @@ class Hashed(Mechanism):
     def _report(
         self, values: object, words: Words, missing: str, given: npt.ArrayLike | None = None
     ) -> Reports:
+        answers: Any  # their codes, or strings
         if self.alphabet is not None:
-            codes, n_missing = encode("values", values, self.alphabet, missing)
-            n = codes.size
+            answers, n_missing = encode("values", values, self.alphabet, missing)
         else:
-            present, n_missing = present_answers("values", values, missing)
-            strings = present.reset_index(drop=True) if n_missing else present
-            n = len(strings)
+            answers, n_missing = present_answers("values", values, missing)
+            answers = answers.reset_index(drop=True)
+        n = len(answers)
         if given is None:  # a draw that never keeps its code is uniform
             cohort = samplers.sample_krr(np.zeros(n, dtype=np.int64), self.n_cohorts, 0, words)
         else:
@@ -264,9 +260,9 @@ class Hashed(Mechanism):
                 remedy = f"must be whole numbers from 0 to {self.n_cohorts - 1}"
                 raise InvalidArgument("cohort", given, remedy)
         if self.alphabet is not None:
-            own = listed_cells(self._permutations[cohort, codes], self.n_cells)
+            own = listed_cells(self._permutations[cohort, answers], self.n_cells)
         else:
-            own = self.answer_hash.own(strings, cohort)
+            own = self.answer_hash.own(answers, cohort)
         y = self._randomise(own, words)
         return Reports(y, self, n_missing, cohort, column_name(values))
 
@@ -597,11 +593,9 @@ class ORR(Hashed):
         table = counts_vector("n", n, (self.n_cohorts, self.n_outputs))
         if nobs is not None:
             reports = counts_vector("nobs", nobs, (self.n_cohorts,))
-            if (wrong := np.flatnonzero(table.sum(axis=1) != reports)).size:
-                c = int(wrong[0])
-                raise InvalidArgument(
-                    f"nobs[{c}]", int(reports[c]), f"must be the sum of n[{c}], {table[c].sum()}"
-                )
+            for c in np.flatnonzero(table.sum(axis=1) != reports)[:1]:
+                remedy = f"must be the sum of n[{c}], {table[c].sum()}"
+                raise InvalidArgument(f"nobs[{c}]", int(reports[c]), remedy)
         cohort, y = np.nonzero(table)
         return Counts(y, table[cohort, y], self, cohort=cohort)
 
@@ -640,13 +634,9 @@ class CandidateMap:
         size = len(labels)
         cells = as_array("cells", self.cells, f"must be an array of integers, (C, {size}, h)")
         if cells.ndim != 3 or cells.shape[1] != size or cells.dtype.kind not in "iu":
-            raise InvalidArgument(
-                "cells",
-                f"array of {cells.dtype}, shape {cells.shape}",
-                f"must be integers, of shape (C, {size}, h)",
-            )
-        object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "cells", cells)
+            found = f"array of {cells.dtype}, shape {cells.shape}"
+            raise InvalidArgument("cells", found, f"must be integers, of shape (C, {size}, h)")
+        set_fields(self, labels=labels, cells=cells)
 
 
 def candidate_labels(candidates: object) -> Labels:
@@ -660,11 +650,8 @@ def candidate_labels(candidates: object) -> Labels:
     labels = as_labels("candidates", candidates, least=1)
     for i, label in enumerate(labels.tolist()):
         if not isinstance(label, str):
-            raise InvalidArgument(
-                f"candidates[{i}]",
-                label,
-                "must be a string, as the answers of an open alphabet are",
-            )
+            remedy = "must be a string, as the answers of an open alphabet are"
+            raise InvalidArgument(f"candidates[{i}]", label, remedy)
     return labels
 
 
@@ -761,9 +748,8 @@ class HashedBits(Hashed):
         self._own(counts)
         assert counts.cohort is not None
         if 0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0:
-            cells = self.cells(candidates)
-            rows: Rows = BloomRows(counts.y, counts.cohort, cells, self.n_bits, self.p1, self.p0)
-            return Likelihood(rows, counts.n)
+            law = self.cells(candidates), self.n_bits, self.p1, self.p0
+            return Likelihood(BloomRows(counts.y, counts.cohort, *law), counts.n)
         # a bit that is never or always set makes answers impossible: cohort by cohort
         channel: Any = self.channel(candidates)
         W, scale = np.zeros((len(counts.y), channel.shape[0])), np.zeros(len(counts.y))

@@ -491,12 +491,11 @@ def _pairs_of_rows(channel: Channel, epsilon: float) -> ShuffledPairs:
     pairs = sorted(distinct.values(), key=lambda pair: -pair[0].spread())
     blankets = tuple(pair[0] for pair in pairs) if len(pairs) <= _MOST_LAWS else ()
     # Attacks: all others hold one answer; reports are read as for the one, the other or neither.
-    first, second = Q[pairs[0][1]], Q[pairs[0][2]]
-    kind = np.where(first > second * (1.0 + 1e-9), 0, np.where(second > first * (1.0 + 1e-9), 1, 2))
-    read = [np.bincount(kind, weights=row, minlength=3) for row in Q[:_MOST_ATTACKS]]
-    one, another = (np.bincount(kind, weights=row, minlength=3) for row in (first, second))
-    drawn = one + another > 0.0
-    attacks = tuple(ReportLaws(others[drawn], one[drawn], another[drawn]) for others in read)
+    _, x, other = pairs[0]
+    above = Q[[x, other]] > Q[[other, x]] * (1.0 + 1e-9)
+    read = Q @ np.eye(3)[np.select(list(above), [0, 1], 2)]
+    read = read[:, read[x] + read[other] > 0.0]
+    attacks = tuple(ReportLaws(others, read[x], read[other]) for others in read[:_MOST_ATTACKS])
     return ShuffledPairs(epsilon, blankets, attacks)
 
 
