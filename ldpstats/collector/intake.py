@@ -75,10 +75,9 @@ class Intake:
         """Write what waits if that is enough for a file, merge files, and give the folder back."""
         if self._hours is not None:
             self._hours.cancel()
-        if self._adding is not None:
-            await self._adding
-        if self._batching is not None:
-            await self._batching
+        for task in (self._adding, self._batching):
+            if task is not None:
+                await task
         await self._batch(FEWEST)
         await self._merge()
         if 0 < self.store.waiting < FEWEST:
@@ -119,21 +118,19 @@ class Intake:
         self._batching = asyncio.create_task(self._batch(least))
 
     async def _batch(self, least: int) -> None:
-        loop = asyncio.get_running_loop()
         try:
-            made = await loop.run_in_executor(self._batcher, self.store.batch, least)
-            if made:
+            if made := await self._in_batcher(self.store.batch, least):
                 say(f"{made:,} sheets in a file, {self.store.stored:,} in all")
         except DiskFailure as error:
             self._not_before = time.monotonic() + _RETRY
             say(f"a file of sheets cannot be written ({error}): they wait, and it is tried again")
 
+    async def _in_batcher(self, work: Callable[..., int], *given: int) -> int:
+        return await asyncio.get_running_loop().run_in_executor(self._batcher, work, *given)
+
     async def _merge(self) -> None:
         try:
-            merged = await asyncio.get_running_loop().run_in_executor(
-                self._batcher, self.store.merge
-            )
-            if merged:
+            if merged := await self._in_batcher(self.store.merge):
                 say(f"{merged:,} small files were merged")
         except DiskFailure as error:
             say(f"small files cannot be merged ({error}): they stay as they are")
@@ -225,10 +222,9 @@ class Checks:
             raise Refused("invitation: this survey takes sheets without: leave the field out")
         if set(sent) != set(_FIELDS):
             raise Refused(f"must have the fields {', '.join(_FIELDS)}, and no others")
-        token = sent["token"]
+        token, known = sent["token"], None
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):
             raise Refused("token: must be 32 hexadecimal digits")
-        known = None
         if self.invitations is not None:
             compare = "compare it with the one that you were given"
             why = f"no code of this survey: {compare}"
@@ -249,9 +245,9 @@ class Checks:
     def withdrawal(self, body: bytes) -> None:
         """Whether a page says that its reports were deleted."""
         sent = _object(_json(body), "the message")
-        expected = {"format": WITHDRAWAL, "version": VERSION, "survey": self.survey}
         if sent.get("format") == WITHDRAWAL and sent.get("survey") != self.survey:
             raise Refused(_OUTDATED, 409)
+        expected = {"format": WITHDRAWAL, "version": VERSION, "survey": self.survey}
         if sent != expected or repr(sent["version"]) != repr(VERSION):
             raise Refused(f'must be an object of format "{WITHDRAWAL}", version and survey')
 
@@ -260,16 +256,15 @@ class Checks:
         if sheet.keys() != self._names:
             raise Refused("sheet: must have a report, or null, for every question, and no other")
         reports = []
-        asked = missing = private = 0
+        asked = missing = 0
         for item in self.items:
             report = sheet[item.name]
             if report is not None and not item.shape.fits(report):
                 raise Refused(f"sheet: the report to {item.name!r} is none of its mechanism")
             reports.append(report)
-            private += item.private
             asked += item.private and report is not None
             missing += item.private and report is None and not item.always
-        ask = private if self.ask is None else self.ask
+        ask = sum(item.private for item in self.items) if self.ask is None else self.ask
         if not asked <= ask <= asked + missing:
             raise Refused(f"sheet: {ask} private questions are asked, not as many as here")
         return reports

@@ -623,8 +623,7 @@ def opened_withdrawals(folder: Path) -> Withdrawals:
     """The number of a folder whose store is open."""
     path = folder / PRIVATE / _NAME
     try:
-        text = path.read_text(encoding="ascii").strip() if path.exists() else "0"
-        return Withdrawals(path, int(text))
+        return Withdrawals(path, int(path.read_text(encoding="ascii")) if path.exists() else 0)
     except (OSError, ValueError):
         remedy = "has no number of deleted reports: restore it, or remove it to count from 0"
         raise InvalidArgument("folder", str(path), remedy) from None
@@ -709,14 +708,12 @@ def invite(
     link = None  # the address of a page, to which a code is added
     if url is not None:
         remedy = 'must be the address of the page, such as "https://survey.example/", without a "#"'
-        if not isinstance(url, str) or not _ADDRESS.fullmatch(url) or "#" in url:
-            raise InvalidArgument("url", url, remedy)
         try:
-            parts = urlsplit(url)
+            parts = urlsplit(url if isinstance(url, str) and _ADDRESS.fullmatch(url) else "")
         except ValueError:
-            raise InvalidArgument("url", url, remedy) from None
+            parts = urlsplit("")
         is_web = parts.scheme in ("http", "https") and parts.netloc
-        if parts.scheme != "file" and not is_web:
+        if (parts.scheme != "file" and not is_web) or "#" in url:
             raise InvalidArgument("url", url, remedy)
         link = url if parts.path else f"{url}/"
     table = checked_path(to)
@@ -725,12 +722,8 @@ def invite(
     while len(codes) < n:
         codes[checked_with("".join(choice(LETTERS) for _ in range(CODE_LENGTH - 1)))] = None
     survey = questionnaire.fingerprint
-    document = {
-        "format": FORMAT,
-        "version": VERSION,
-        "survey": survey,
-        "codes": sorted(hashed(code, survey).hex() for code in codes),
-    }
+    document = {"format": FORMAT, "version": VERSION, "survey": survey}
+    document["codes"] = sorted(hashed(code, survey).hex() for code in codes)
     with replacing_all([table, hashes], force, private=True) as (own, other):
         with own.open("w", encoding="ascii", newline="") as file:
             rows = csv.writer(file, lineterminator="\n")

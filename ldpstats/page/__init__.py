@@ -198,16 +198,15 @@ def _origin(post: object) -> str | None:
     """Where the page may connect to; None if nowhere."""
     if post is None:
         return None
-    if not isinstance(post, str):
-        raise InvalidArgument("post", post, _POST)
-    if _PATH.fullmatch(post):
+    text = post if isinstance(post, str) else ""
+    if _PATH.fullmatch(text):
         return "'self'"
     try:
-        parts = urlsplit(post)
+        parts = urlsplit(text)
     except ValueError:
-        raise InvalidArgument("post", post, _POST) from None
+        parts = urlsplit("")
     known = parts.scheme in ("http", "https") and _HOST.fullmatch(parts.netloc)
-    if not known or not _PATH.fullmatch(parts.path) or not post.isascii() or parts.fragment:
+    if not known or not _PATH.fullmatch(parts.path) or not text.isascii() or parts.fragment:
         raise InvalidArgument("post", post, _POST)
     return f"{parts.scheme}://{parts.netloc}"
 
@@ -405,8 +404,8 @@ def _labels(where: str, given: Any, labels: Any) -> list[str] | None:
 
 
 def _listed(labels: Iterable[str]) -> str:
-    texts = list(labels)
-    return ", ".join(map(repr, texts[:8])) + (", ..." if len(texts) > 8 else "")
+    texts = list(map(repr, labels))
+    return ", ".join([*texts[:8], "..."] if len(texts) > 8 else texts)
 
 
 # -- What the page says of each question: its words, and what a report lets anyone believe --------
@@ -471,16 +470,13 @@ def _beliefs(question: Question, document: Mapping[str, Any]) -> list[list[float
     mechanism = made_by.common if isinstance(made_by, PUM) else made_by
     if not question.private or question.labels is None or not isinstance(mechanism, Mechanism):
         return None
-    k = len(mechanism.labels())
-    reports = document["reports"]
+    k, reports = len(mechanism.labels()), document["reports"]
     if isinstance(reports, Mapping):
         bits = reports.get("bits", 0)
-        if not 0 < bits <= _BITS:
-            return None
-        texts = [f"{i:0{bits}b}" for i in range(1 << bits)]
+        texts = [f"{i:0{bits}b}" for i in range(1 << bits)] if 0 < bits <= _BITS else []
     else:
         texts = listed(reports)
-    if k * len(texts) > _MOST:
+    if not 0 < k * len(texts) <= _MOST:
         return None
     return [_row(mechanism, np.full(k, 1.0 / k), report) for report in texts]
 
