@@ -361,9 +361,10 @@ class Mechanism(Instrument[Client, Collector]):
                 text, groups = split_cohorts(name, text, self.n_bits)
             else:
                 groups = counts_vector("cohort", cohort, (len(text),))
-            for first in np.flatnonzero(groups >= self.n_cohorts)[:1]:
-                remedy = f"is no cohort: they are numbered from 0 to {self.n_cohorts - 1}"
-                raise InvalidArgument(f"{name}[{first}]", int(groups[first]), remedy)
+            outside = np.flatnonzero(groups >= self.n_cohorts)
+            if outside.size:
+                at, remedy = outside[0], f"they are numbered from 0 to {self.n_cohorts - 1}"
+                raise InvalidArgument(f"{name}[{at}]", int(groups[at]), f"is no cohort: {remedy}")
             return Reports(self.format.parse(name, text), self, 0, groups, column_name(labels))
         if cohort is not None and self.cohort_names:
             form: Any = self.format  # of labels
@@ -457,11 +458,9 @@ class Mechanism(Instrument[Client, Collector]):
 
     def _question_document(self) -> dict[str, Any]:
         """The answers, reports and draw of a client document."""
-        answers, reports = (
-            None if self.is_open else texts(self.categories),
-            self._reports_document(),
-        )
-        return {"answers": answers, "reports": reports, "draw": self._draw_document()}
+        answers = None if self.is_open else texts(self.categories)
+        reports, draw = self._reports_document(), self._draw_document()
+        return {"answers": answers, "reports": reports, "draw": draw}
 
     def _asked_document(self) -> dict[str, Any]:
         return {"question": self._question_document()}

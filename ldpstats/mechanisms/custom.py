@@ -239,12 +239,8 @@ class Enumerated(Mechanism):
             return None
         check_table(self, sum(one.size for one in self.steps))
         first, then = (samplers.integer_rows(one).document(one.shape[1]) for one in self.steps)
-        draw: dict[str, Any] = {
-            "kind": "kept",
-            "digest": self.permanent,
-            "responses": len(then["rows"]),
-        }
-        draw |= {"first": first, "then": then}
+        draw: dict[str, Any] = {"kind": "kept", "digest": self.permanent}
+        draw |= {"responses": len(then["rows"]), "first": first, "then": then}
         return {"answers": texts(self.categories), "reports": texts(self.outputs), "draw": draw}
 
     def joint_law(self, waves: int | Sequence[Mechanism] = 2) -> Panel:

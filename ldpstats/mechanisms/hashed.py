@@ -318,9 +318,8 @@ class Hashed(Mechanism):
         """Say which candidates cannot be told apart, and what would help."""
         labels, m, used = self.labels(candidates), self.n_cells, int((reports > 0).sum())
         help_ = "use more cohorts or a larger hash range, or leave some of them out"
-        total = np.zeros(
-            len(labels), dtype=np.uint64
-        )  # of the cells, which their order does not change
+        # of the cells, which their order does not change
+        total = np.zeros(len(labels), dtype=np.uint64)
         for c, own in enumerate(cells[reports > 0]):
             numbers = own.astype(np.uint64) + np.uint64(c * (m + 1) + 1)
             total += mix64(numbers).sum(axis=1, dtype=np.uint64)
@@ -593,7 +592,7 @@ class ORR(Hashed):
         table = counts_vector("n", n, (self.n_cohorts, self.n_outputs))
         if nobs is not None:
             reports = counts_vector("nobs", nobs, (self.n_cohorts,))
-            for c in np.flatnonzero(table.sum(axis=1) != reports)[:1]:
+            for c in np.flatnonzero(table.sum(axis=1) != reports):
                 remedy = f"must be the sum of n[{c}], {table[c].sum()}"
                 raise InvalidArgument(f"nobs[{c}]", int(reports[c]), remedy)
         cohort, y = np.nonzero(table)

@@ -381,7 +381,7 @@ class PUM(Specified):
                 remedy = f"must be {codes.size} categories, one each"
                 raise InvalidArgument(f"tags[{tag!r}]", theirs.size, remedy)
             hit = theirs == codes
-            for i in np.flatnonzero(hit & (owned >= 0))[:1]:
+            for i in np.flatnonzero(hit & (owned >= 0)):
                 remedy = f"is under the tag {self.tags[owned[i]]!r} too: give it to one of them"
                 raise InvalidArgument(f"tags[{tag!r}][{i}]", "a category", remedy)
             owned[hit] = int(self.tags.get_loc(tag))
