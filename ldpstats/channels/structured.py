@@ -425,6 +425,10 @@ class Bits(Channel):
         owned = np.asarray(p, dtype=np.float64) if self.unary else p @ self.design()
         return np.asarray(self.p0 * np.sum(p) + (self.p1 - self.p0) * owned)
 
+    def matrix(self) -> Array:
+        check_patterns(self.n_bits)
+        return super().matrix()
+
     def _matrix(self) -> Array:
         return pattern_law(self.p0 + (self.p1 - self.p0) * self.design())
 
@@ -493,14 +497,17 @@ def bit_ratios(p1: float, p0: float) -> tuple[float, float]:
     return float(max(set_, clear)), float(max(-set_, -clear))
 
 
-def pattern_law(chance: Array) -> Array:
-    """Law of the patterns ``sum_j bit_j 2^j`` of independent bits, chances (m, S) -> (m, 2^S)."""
-    n_bits = chance.shape[1]
+def check_patterns(n_bits: int) -> None:
+    """Refuse to list the patterns of too many bits."""
     if n_bits > _LARGEST_ENUMERATION:
         raise NotAvailable(
             f"matrix() of reports of {n_bits} bits would list 2^{n_bits} patterns: use "
             "channel().likelihood(y), which forms only the columns of observed reports"
         )
+
+
+def pattern_law(chance: Array) -> Array:
+    """Law of the patterns ``sum_j bit_j 2^j`` of independent bits, chances (m, S) -> (m, 2^S)."""
     law = np.ones((len(chance), 1))
     for q in chance.T[:, :, None]:
         law = np.hstack([law * (1.0 - q), law * q])

@@ -26,6 +26,7 @@ from ldpstats.channels.structured import (
     OutputClasses,
     Uniformised,
     bit_ratios,
+    check_patterns,
     n_patterns,
     pattern_law,
     unary_scores,
@@ -226,6 +227,10 @@ class SensitiveBits(Channel):
     def shape(self) -> tuple[int, int]:
         S = self._at.size
         return self.format.n_bits, (int(2**S) if S else 0) + self.format.n_others
+
+    def matrix(self) -> Array:
+        check_patterns(self._at.size)
+        return super().matrix()
 
     def _matrix(self) -> Array:
         k, l = self.shape  # noqa: E741
