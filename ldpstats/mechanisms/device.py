@@ -480,8 +480,8 @@ class UnknownDevice(DeviceMechanism):
             values = dict(zip(self.unknown, several, strict=True))
         given = {**(values or {}), **named}
         for name in given:
-            if name not in self.unknown:
-                hint = did_you_mean(name, self.unknown)
+            if not isinstance(name, str) or name not in self.unknown:
+                hint = did_you_mean(name, self.unknown) if isinstance(name, str) else ""
                 remedy = f"is no unknown parameter of {', '.join(self.unknown)}{hint}"
                 raise InvalidArgument("values", name, remedy)
         found: dict[str, Fraction] = {}

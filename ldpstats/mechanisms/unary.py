@@ -8,6 +8,7 @@ from typing import Any
 
 from ldpstats.arguments import Array
 from ldpstats.channels.structured import Bits
+from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.hints import guided
 from ldpstats.likelihood.covariance import independent_bits
 from ldpstats.likelihood.moments import Moments
@@ -89,3 +90,6 @@ class KRAPPOR(CategoryBits):
     def _draw_document(self) -> dict[str, Any]:
         own, other = map(str, self._thresholds())
         return {"kind": "bits", "bits": self.k, "own": own, "other": other, "sent": self.k}
+
+    def _sampler_epsilon(self) -> float:
+        return sum(portable.rise_and_fall(*self._thresholds()))  # two answers differ in two bits

@@ -93,9 +93,9 @@ def _read(name: str, value: Any, depth: int) -> Any:
 _PAIRS = "must be a list of pairs: of labels with their probabilities, of outcomes with their step"
 
 
-def _pairs(name: str, value: Any) -> list[Any]:
+def _pairs(name: str, value: Any, remedy: str = _PAIRS) -> list[Any]:
     if not isinstance(value, list) or not all(isinstance(v, list) and len(v) == 2 for v in value):
-        raise InvalidArgument(name, value, _PAIRS)
+        raise InvalidArgument(name, value, remedy)
     return value
 
 
@@ -105,7 +105,7 @@ def _chance(value: Any) -> Chance:
     if isinstance(value, str):
         return chance("probability", value)
     total: Chance = Fraction(0)
-    for factor, powers in _pairs("probability", value):
+    for factor, powers in _pairs("probability", value, remedy):
         if not isinstance(powers, dict):
             raise InvalidArgument("probability", value, remedy)
         head, _, tail = (factor if isinstance(factor, str) else "").removeprefix("-").partition("/")
