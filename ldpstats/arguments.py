@@ -6,54 +6,33 @@ Then names that people misspell, and text in HTML, LaTeX and a terminal.
 from __future__ import annotations
 
 import html
+import re
+import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import wraps
 from inspect import signature
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
 
-__all__ = [
-    "EPSILON_RANGE",
-    "Array",
-    "Printed",
-    "as_array",
-    "boolean",
-    "check_slice",
-    "counts_vector",
-    "did_you_mean",
-    "display_width",
-    "distribution",
-    "html_lines",
-    "html_table",
-    "html_text",
-    "latex_text",
-    "level",
-    "listed",
-    "named_only",
-    "nearest_label",
-    "numbers",
-    "one_of",
-    "positive_epsilon",
-    "positive_integer",
-    "positive_number",
-    "probability",
-    "real_number",
-    "replicates",
-    "reports_in_all",
-    "whole_below",
-]
-
-
 Array = npt.NDArray[Any]
 Class = TypeVar("Class", bound=type)
+Kind = TypeVar("Kind")
+
+
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
+def record(kind: type[Kind]) -> type[Kind]:
+    """A frozen dataclass; two are equal only if they are one, as their arrays have many answers."""
+    return dataclass(frozen=True, eq=False)(kind)
+
 
 EPSILON_RANGE = (1e-6, 50.0)
 _LEAST_LEVEL = 1e-300
@@ -120,10 +99,7 @@ def probability(name: str, value: object, *, zero: bool = True, one: bool = True
     bounds = f"{'[' if zero else '('}0, 1{']' if one else ')'}"
     remedy = f"must be a probability in {bounds}"
     number = real_number(name, value, remedy)
-    inside = (number > 0.0 or (zero and number == 0.0)) and (
-        number < 1.0 or (one and number == 1.0)
-    )
-    if not inside:
+    if not 0.0 <= number <= 1.0 or (number == 0.0 and not zero) or (number == 1.0 and not one):
         raise InvalidArgument(name, value, remedy)
     return number + 0.0  # -0.0 is 0, in a specification too
 
@@ -195,6 +171,11 @@ def as_array(name: str, value: object, remedy: str) -> Array:
         raise InvalidArgument(name, value, remedy) from None
 
 
+def floats(value: Any) -> npt.NDArray[np.float64]:
+    """An array of float64, as numpy reads it."""
+    return np.asarray(value, dtype=np.float64)
+
+
 def check_slice(name: str, value: slice, n: int) -> None:
     """Refuse a slice that does not choose among n positions."""
     try:
@@ -254,12 +235,11 @@ def reports_in_all(name: str, n: Array) -> int:
 
 def distribution(name: str, value: object, k: int, partial: bool = False) -> Array:
     """Return a probability vector of shape (k,); a `partial` one may sum to less than one."""
-    total = "at most one" if partial else "one"
-    remedy = f"must be {k} non-negative probabilities that sum to {total} (to 1e-9)"
+    most = "at most one" if partial else "one"
+    remedy = f"must be {k} non-negative probabilities that sum to {most} (to 1e-9)"
     p = numbers(name, value, remedy, (k,))
-    if not np.all(np.isfinite(p)) or p.min() < 0.0:
-        raise InvalidArgument(name, p.tolist(), remedy)
-    if p.sum() > 1.0 + 1e-9 or (not partial and p.sum() < 1.0 - 1e-9):
+    total = p.sum()
+    if not (np.all(p >= 0.0) and (0.0 if partial else 1.0 - 1e-9) <= total <= 1.0 + 1e-9):
         raise InvalidArgument(name, p.tolist(), remedy)
     return p
 
@@ -342,6 +322,17 @@ class Printed:
 
     def _repr_html_(self) -> str:
         return html_lines(str(self))
+
+
+def page_text(text: str, indent: int) -> str:
+    """Text in lines of 80 columns, broken at blanks; what goes on below is indented."""
+    how: Any = {"subsequent_indent": " " * indent, "break_long_words": False}
+    together = re.sub(r"(\[[^][ ]+,) ([^][ ]+\])", "\\1\0\\2", text)  # both ends of an interval
+    lines = [
+        one if len(one) <= 80 else textwrap.fill(one, 80, break_on_hyphens=False, **how)
+        for one in together.split("\n")
+    ]
+    return "\n".join(lines).replace("\0", " ")
 
 
 def html_text(text: str) -> str:

@@ -58,6 +58,7 @@ __all__ = [
 
 Questions = Mapping[str, "pd.Index[Any]"]  # with their answers
 Columns = Mapping[str, tuple[float, float]]  # what covariates are divided by, and then less
+Mixed = tuple[Array, Callable[[Array], Array]]  # m, and what pulls weights back: see `Law.at`
 
 _STEP = 1e-30  # of complex steps
 _FEW_STARTS = 60  # frequencies and parameters of devices from which fewer starts are tried
@@ -96,15 +97,15 @@ class CellReports:
         inside = {j for places in self.waves for j in places[1:]}
         for j, (W, at) in enumerate(zip(self.W, self.index.T, strict=True)):
             if j in joined:
-                kinds, at = np.unique(self.index[:, joined[j]], axis=0, return_inverse=True)
-                factors.append(Factor(self._of_paths(joined[j], kinds), at.reshape(-1)))
+                factors.append(self._of_paths(joined[j]))
             elif j not in inside:
                 seen = W if at.max() == len(W) - 1 else W[:-1]  # everybody was asked
                 factors.append(Factor(np.ascontiguousarray(seen), np.ascontiguousarray(at)))
         return JointRows(factors) if len(factors) > 1 else DenseRows(factors[0].rows(slice(None)))
 
-    def _of_paths(self, places: tuple[int, ...], index: Array) -> Array:
-        """Likelihoods of reports in all waves, (u, T), under each path of answers, (u, k^T)."""
+    def _of_paths(self, places: tuple[int, ...]) -> Factor:
+        """Likelihoods of reports in all waves under each path of answers, (., k^T)."""
+        index, at = np.unique(self.index[:, places], axis=0, return_inverse=True)
 
         def same(some: tuple[int, ...]) -> Array:
             P = self.kept[places[0]][0]
@@ -113,7 +114,8 @@ class CellReports:
                 return np.asarray(np.log(reduce(np.multiply, of_kept) @ P.T))
 
         waves = tuple(range(len(places)))
-        return np.exp(of_paths(same, waves, len(waves), self.W[places[0]].shape[1]))
+        logs = of_paths(same, waves, len(waves), self.W[places[0]].shape[1])
+        return Factor(np.exp(logs), at.reshape(-1))
 
     @cached_property
     def patterns(self) -> tuple[Array, npt.NDArray[np.intp]]:
@@ -145,7 +147,7 @@ class CellReports:
         """Likelihoods of a device's reports, or derivatives: its polynomials of terms, (., T)."""
         C = self.devices[j].coefficients
         if len(terms) == 1:
-            return np.asarray(np.tensordot(terms[0], C, 1).T)
+            return np.tensordot(terms[0], C, 1).T
         return np.asarray(np.einsum("ut,tku->uk", terms, C[:, :, self.index[:, j]]))
 
     def given(self, j: int, law: Array) -> Array:
@@ -161,7 +163,7 @@ class CellReports:
         W, at = self.W[j], self.index[:, j]
         if law.ndim == 2:
             return np.stack([np.bincount(at, column, len(W)) for column in weights.T]) @ W
-        return np.asarray(weights[:, :, None] * W[at][:, None, :])
+        return weights[:, :, None] * W[at][:, None, :]
 
 
 class Law(ABC):
@@ -173,9 +175,9 @@ class Law(ABC):
     units: Any = 1.0  # what is shown is divided by: standard deviations of covariates
     n_classes: int = 0  # of latent classes, or hidden states
 
-    @abstractmethod
     def mix(self, reports: CellReports, theta: Array) -> Array:
         """``m = L p(theta)``, (u,)."""
+        return self.at(reports, theta)[0]
 
     def shown(self, theta: Array) -> Array:
         """The parameters as they are shown, (..., names); theta, (..., d), may be complex."""
@@ -190,7 +192,7 @@ class Law(ABC):
         """p(theta), (prod k_j,), the mean over the covariates of reports; theta may be complex."""
 
     @abstractmethod
-    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
+    def at(self, reports: CellReports, theta: Array) -> Mixed:
         """m, (u,), and a function of v, (u,): ``sum_i v_i dm_i / dtheta``, (d,)."""
 
     @abstractmethod
@@ -246,6 +248,12 @@ def _scales(columns: Columns) -> Array:
     return np.array([*columns.values()]).reshape(-1, 2).T
 
 
+def _sloped(heads: Sequence[str], columns: Columns) -> tuple[list[str], Array]:
+    """Names of the constants and slopes of odds, and what they are divided by."""
+    names = [f"{head}: {one}" for head in heads for one in ("const", *columns)]
+    return names, np.tile(np.r_[1.0, _scales(columns)[0]], len(heads))
+
+
 def _uncentred(odds: Array, means: Array) -> Array:
     """Constants and slopes, (..., m, 1 + q), of covariates less their means, as of themselves."""
     const = odds[..., :1] - (odds[..., 1:] @ means)[..., None]
@@ -261,12 +269,18 @@ def log_sum(x: Array) -> Array:
 
 def logistic(eta: Array) -> Array:
     """Probabilities of log odds eta, which may be complex: below -700 their slopes would be nan."""
-    return np.asarray(1.0 / (1.0 + np.exp(np.minimum(-eta, 700.0))))
+    return 1.0 / (1.0 + np.exp(np.minimum(-eta, 700.0)))
 
 
 def first_zero(x: Array) -> Array:
     """x with a first column of zeros: log odds against the first category."""
     return np.concatenate([np.zeros((*x.shape[:-1], 1), x.dtype), x], axis=-1)
+
+
+def _log_odds(p: Array) -> Array:
+    """Log odds against the first category, along the last axis, of p no smaller than 1e-6."""
+    p = np.maximum(p, 1e-6)
+    return np.asarray(np.log(p[..., 1:] / p[..., :1]))
 
 
 # -- Laws of cells ---------------------------------------------------------------------------------
@@ -275,10 +289,7 @@ def first_zero(x: Array) -> Array:
 class CellLaw(Law):
     """A law that forms p."""
 
-    def mix(self, reports: CellReports, theta: Array) -> Array:
-        return reports.rows.mix(self.cells(theta, reports))
-
-    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
+    def at(self, reports: CellReports, theta: Array) -> Mixed:
         p = self.cells(theta, reports)
         return reports.rows.mix(p), lambda v: self._pull(theta, p, reports, reports.rows.adjoint(v))
 
@@ -325,21 +336,17 @@ class FunctionLaw(CellLaw):
         p = np.asarray(self._p(theta if self._steps else theta.real)).reshape(-1)
         return p if _is_law(p) else np.full(self._k, np.nan)  # no report is possible there
 
-    def _moved(self, theta: Array) -> Iterator[Array]:
-        """Derivatives of p, by central differences."""
-        for a, h in enumerate(1e-6 * np.maximum(1.0, np.abs(theta))):
-            up, down = theta.copy(), theta.copy()
-            up[a], down[a] = theta[a] + h, theta[a] - h
-            each = (np.asarray(self._p(at), dtype=float).reshape(-1) for at in (up, down))
-            yield np.subtract(*each) / (2.0 * h)
-
     def _turns(self, theta: Array, reports: CellReports) -> Iterator[Array]:
         if self._jac is not None:
             return iter(np.asarray(self._jac(theta), dtype=float).reshape(self._k, self.size).T)
-        return super()._turns(theta, reports) if self._steps else self._moved(theta)
+        if self._steps:
+            return super()._turns(theta, reports)
+        moves = np.diag(1e-6 * np.maximum(1.0, np.abs(theta)))  # central differences
+        up, down = ([np.ravel(self._p(theta + way * h)) for h in moves] for way in (1.0, -1.0))
+        return iter(np.subtract(up, down) / (2.0 * moves.sum(axis=1, keepdims=True)))
 
     def generic(self, rng: np.random.Generator) -> Array:
-        return np.asarray(self._start * (1.0 + rng.normal(0.0, 0.02, self.size)))
+        return self._start * (1.0 + rng.normal(0.0, 0.02, self.size))
 
     def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
         yield self._start
@@ -661,19 +668,17 @@ class MarkovLaw(CellLaw):
             total = total + share[part] @ self._ahead(self._tables(theta, z[part]))[1]
         return total
 
-    def mix(self, reports: CellReports, theta: Array) -> Array:
+    def _pull(self, theta: Array, p: Array, reports: CellReports, q: Array) -> Array:
+        return np.asarray(self._slopes(theta, reports.z[:1], q[None])[0])
+
+    def at(self, reports: CellReports, theta: Array) -> Mixed:
         if not self._q:
-            return super().mix(reports, theta)
+            return super().at(reports, theta)
         m = np.empty(len(reports.n))
         for part, L, z, at in self._each(reports):
             m[part] = (L * self._ahead(self._tables(theta, z))[1][at]).sum(axis=1)
-        return m
 
-    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
         def pull(v: Array) -> Array:
-            if not self._q:
-                q = reports.rows.adjoint(v)[None]
-                return np.asarray(self._slopes(theta, reports.z[:1], q)[0])
             total = np.zeros(self.size)
             for part, L, z, at in self._each(reports):
                 q = np.zeros((len(z), L.shape[1]))
@@ -681,7 +686,7 @@ class MarkovLaw(CellLaw):
                 total += self._slopes(theta, z, q).sum(axis=0)
             return total
 
-        return self.mix(reports, theta), pull
+        return m, pull
 
     def scores(self, reports: CellReports, theta: Array) -> Array:
         if not self._q:
@@ -738,7 +743,7 @@ def _answered(law: Array, answers: list[Array], wave: int | None) -> Array:
     if wave is None:
         return law
     more = law[:, :, None] * answers[wave][:, None]
-    return np.asarray(more.reshape(len(more), -1, more.shape[-1]))
+    return more.reshape(len(more), -1, more.shape[-1])
 
 
 # -- Mixtures: questions that are independent given a class, or an ability -------------------------
@@ -762,17 +767,12 @@ class Mixture(Law):
             weights, laws = self.nodes(step, z)
             yield weights.imag / _STEP, [law.imag / _STEP for law in laws]
 
-    def mix(self, reports: CellReports, theta: Array) -> Array:
-        weights, _, A = self._given(reports, theta)
-        return np.asarray((np.prod(A, axis=0) * weights).sum(axis=1))
-
-    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
+    def at(self, reports: CellReports, theta: Array) -> Mixed:
         weights, laws, A = self._given(reports, theta)
-        others = _others(A)
-        given = others[0] * A[0]  # (u, C)
+        given = np.prod(A, axis=0)  # (u, C)
 
         def pull(v: Array) -> Array:
-            by_weight, out = v[:, None] * given, []
+            by_weight, out, others = v[:, None] * given, [], _others(A)
             if len(weights) == 1:
                 by_weight = by_weight.sum(axis=0, keepdims=True)
             w = v[:, None] * weights
@@ -798,15 +798,16 @@ class Mixture(Law):
 
     def cells(self, theta: Array, reports: CellReports) -> Array:
         weights, laws = self.nodes(theta, reports.z)
-        share = reports.n / reports.n.sum()
-        if all(law.ndim == 2 for law in laws):  # the same for all: mean weights
-            mean = weights[0] if len(weights) == 1 else share @ weights
-            return _product(mean, laws).reshape(-1)
-        total: Any = 0.0
-        for u, own in enumerate(share):
-            mine = [law if law.ndim == 2 else law[u] for law in laws]
-            total = total + own * _product(weights[u if len(weights) > 1 else 0], mine)
-        return np.asarray(total).reshape(-1)
+        share, total = reports.n / reports.n.sum(), np.zeros(())
+        weights = share[:, None] * weights
+        if all(law.ndim == 2 for law in laws):  # the same for all
+            weights = weights.sum(axis=0, keepdims=True)
+        for u, table in enumerate(weights):
+            for law in laws:  # a table (C, k_1, ...) of independent answers given a node
+                own = law if law.ndim == 2 else law[u]
+                table = table[..., None] * own.reshape(len(own), *[1] * (table.ndim - 1), -1)
+            total = total + table.sum(axis=0)
+        return total.reshape(-1)
 
     def posterior(self, reports: CellReports, theta: Array) -> Array:
         """Probabilities of the nodes given the reports, (u, C)."""
@@ -815,22 +816,15 @@ class Mixture(Law):
         return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
 
-def _product(weights: Array, laws: Sequence[Array]) -> Array:
-    """The table of independent answers given a node, (k_1, ..., k_J), summed over nodes."""
-    table = weights
-    for law in laws:
-        table = table[..., None] * law.reshape(len(law), *[1] * (table.ndim - 1), -1)
-    return np.asarray(table.sum(axis=0))
-
-
 class LatentClassLaw(Mixture):
     """``p = sum_c pi_c prod_j p_jc``; log odds of pi against the first class may rest on z."""
 
     def __init__(self, questions: Questions, C: int, columns: Columns) -> None:
         self._sizes, self.n_classes, self._q = [len(v) for v in questions.values()], C, len(columns)
         shares = [f"class {c + 1}" for c in range(C)]
+        units, self._means = np.ones(C), _scales(columns)[1]
         if self._q:
-            shares = [f"{share}: {one}" for share in shares[1:] for one in ("const", *columns)]
+            shares, units = _sloped(shares[1:], columns)
         own = [
             f"{name} = {label} | class {c + 1}"
             for name, labels in questions.items()
@@ -838,9 +832,7 @@ class LatentClassLaw(Mixture):
             for label in (labels if len(labels) > 2 else labels[1:])
         ]
         self.names = (*shares, *own)
-        units, self._means = _scales(columns)
-        each = np.tile(np.r_[1.0, units], C - 1) if self._q else np.ones(C)
-        self.units = np.r_[each, np.ones(len(own))]
+        self.units = np.r_[units, np.ones(len(own))]
         self.size = (C - 1) * (1 + self._q) + C * sum(k - 1 for k in self._sizes)
         self.bounded = np.r_[np.full(len(shares), not self._q), np.full(len(own), True)]
 
@@ -862,20 +854,6 @@ class LatentClassLaw(Mixture):
         eta = odds[:, 0] + z @ odds[:, 1:].T if self._q else odds[None, :, 0]
         return log_sum(first_zero(eta)), [log_sum(first_zero(part)) for part in own]
 
-    def _turns(self, theta: Array, z: Array) -> Iterator[tuple[Array, list[Array]]]:
-        weights, laws = self.nodes(theta, z)
-        still, C = [np.zeros(law.shape) for law in laws], self.n_classes
-        for c in range(1, C):
-            turn = weights * (np.eye(C)[c] - weights[:, [c]])
-            yield turn, still
-            for column in z.T:
-                yield turn * column[:, None], still
-        for j, law in enumerate(laws):
-            for c, y in product(range(C), range(1, law.shape[1])):
-                moved = np.zeros(law.shape)
-                moved[c] = law[c] * (np.arange(law.shape[1]) == y) - law[c, y] * law[c]
-                yield np.zeros((1, C)), [*still[:j], moved, *still[j + 1 :]]
-
     def shown(self, theta: Array) -> Array:
         odds, own = self._split(theta)
         parts = [_uncentred(odds, self._means) if self._q else log_sum(first_zero(odds[..., 0]))]
@@ -885,13 +863,12 @@ class LatentClassLaw(Mixture):
             parts.append(law.reshape(*theta.shape[:-1], -1))
         return np.concatenate(parts, axis=-1)
 
-    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
+    def at(self, reports: CellReports, theta: Array) -> Mixed:
         weights, laws, A = self._given(reports, theta)
-        others = _others(A)
-        joint = others[0] * A[0] * weights  # (u, C)
+        joint = np.prod(A, axis=0) * weights  # (u, C)
 
         def pull(v: Array) -> Array:
-            own = v[:, None] * joint
+            own, others = v[:, None] * joint, _others(A)
             by_odds = (own - own.sum(axis=1, keepdims=True) * weights)[:, 1:]
             out = [np.column_stack([by_odds.sum(axis=0), by_odds.T @ reports.z]).reshape(-1)]
             for j, law in enumerate(laws):
@@ -903,30 +880,21 @@ class LatentClassLaw(Mixture):
         return joint.sum(axis=1), pull
 
     def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
+        """Some steps of EM from random points, with shares that rest on no covariate."""
         while True:
-            theta = rng.normal(0.0, 1.0, self.size)
-            theta[: (self.n_classes - 1) * (1 + self._q)] = 0.0
-            yield self._expected(reports, theta)
-
-    def _expected(self, reports: CellReports, theta: Array, rounds: int = 40) -> Array:
-        """Some steps of EM, with shares that rest on no covariate."""
-        laws = self.nodes(theta, reports.z)[1]
-        weights = np.full(self.n_classes, 1.0 / self.n_classes)
-        for _ in range(rounds):
-            A = [reports.given(j, law) for j, law in enumerate(laws)]
-            joint = np.prod(A, axis=0) * weights
-            v = (reports.n / joint.sum(axis=1))[:, None] * weights
-            others = _others(A)
-            counts = [law * reports.pulled(j, law, v * others[j]) for j, law in enumerate(laws)]
-            laws = [S / S.sum(axis=1, keepdims=True) for S in counts]
-            weights = (v * np.prod(A, axis=0)).sum(axis=0)
-            weights = weights / weights.sum()
-        odds = np.zeros((self.n_classes - 1, 1 + self._q))
-        weights = np.maximum(weights, 1e-6)
-        odds[:, 0] = np.log(weights[1:] / weights[0])
-        laws = [np.maximum(law, 1e-6) for law in laws]
-        own = [np.log(law[:, 1:] / law[:, :1]).reshape(-1) for law in laws]
-        return np.concatenate([odds.reshape(-1), *own])
+            laws = self.nodes(rng.normal(0.0, 1.0, self.size), reports.z)[1]
+            weights = np.full(self.n_classes, 1.0 / self.n_classes)
+            for _ in range(40):
+                A = [reports.given(j, law) for j, law in enumerate(laws)]
+                given, others = np.prod(A, axis=0), _others(A)
+                v = (reports.n / (given @ weights))[:, None] * weights
+                counts = [law * reports.pulled(j, law, v * others[j]) for j, law in enumerate(laws)]
+                laws = [S / S.sum(axis=1, keepdims=True) for S in counts]
+                weights = (v * given).sum(axis=0)
+                weights = weights / weights.sum()
+            odds = np.zeros((self.n_classes - 1, 1 + self._q))
+            odds[:, 0] = _log_odds(weights)
+            yield np.concatenate([odds.reshape(-1), *(_log_odds(law).reshape(-1) for law in laws)])
 
     def shares(self, theta: Array, reports: CellReports) -> Array:
         """Shares of the classes, (C,); with covariates the mean over the respondents."""
@@ -1033,14 +1001,13 @@ class ListLaw(Mixture):
 
     def __init__(self, J: int, columns: Columns) -> None:
         self._J, self._q = J, len(columns)
-        const = ["const", *columns]
-        self.names = ("item = yes", *(f"{y} items | item = {z}" for z in ("no", "yes")
-                                      for y in range(J + 1)))  # fmt: skip
+        counts = ["control items"] if columns else [f"{y} items" for y in range(J + 1)]
+        known = [f"{what} | item = {z}" for z, what in product(("no", "yes"), counts)]
+        names = ["item = yes", *known]
         if columns:
-            heads = ("item = yes", "control items | item = no", "control items | item = yes")
-            self.names = tuple(f"{head}: {one}" for head in heads for one in const)
-            units, self._means = _scales(columns)
-            self.units = np.tile(np.r_[1.0, units], 3)
+            self._means = _scales(columns)[1]
+            names, self.units = _sloped(names, columns)
+        self.names = tuple(names)
         self.size = len(self.names) if columns else 1 + 2 * J
         self.bounded = np.full(len(self.names), not columns)
         self._choose = np.array([comb(J, y) for y in range(J + 1)], dtype=float)
@@ -1051,12 +1018,8 @@ class ListLaw(Mixture):
             X = np.column_stack([np.ones(len(z)), z])
             yes, *odds = (X @ part for part in theta.reshape(3, -1))
             weights = log_sum(first_zero(yes[:, None]))
-            share = logistic(np.stack(odds, axis=1))[..., None]  # (u, 2, 1)
-            ups, downs = [np.ones_like(share)], [np.ones_like(share)]
-            for _ in range(J):  # powers
-                ups.append(ups[-1] * share)
-                downs.append(downs[-1] * (1.0 - share))
-            counts = self._choose * np.concatenate(ups, -1) * np.concatenate(downs[::-1], -1)
+            share, y = logistic(np.stack(odds, axis=1))[..., None], np.arange(J + 1)  # (u, 2, 1)
+            counts = self._choose * share**y * (1.0 - share) ** (J - y)
         else:
             weights = log_sum(first_zero(theta[None, :1]))
             counts = log_sum(first_zero(theta[1:].reshape(2, J)))
@@ -1097,15 +1060,13 @@ class WithDevices(Law):
         self._at = [[places.index(one) for one in own] for own in parameters.values()]
         sizes = [1 + len(at) for at in self._at]
         self._ends, self.size = np.cumsum(sizes)[:-1], law.size + sum(sizes)
-        units, means = _scales(columns)
-        self._means = [means[at] for at in self._at]
-        names: list[str] = []
+        self._means = [_scales(columns)[1][at] for at in self._at]
+        self.names, self.units = law.names, np.broadcast_to(law.units, len(law.names))
         for name, own in parameters.items():
-            names += [f"{name}: {one}" for one in ("const", *own)] if own else [name]
-        self.names = (*law.names, *names)
+            names, units = _sloped([name], {one: columns[one] for one in own})
+            self.names += tuple(names if own else [name])
+            self.units = np.append(self.units, units)
         self.bounded = np.r_[law.bounded, np.repeat([not at for at in self._at], sizes)]
-        every = np.broadcast_to(law.units, len(law.names))
-        self.units = np.concatenate([every, *(np.r_[1.0, units[at]] for at in self._at)])
 
     def _odds(self, theta: Array) -> list[Array]:
         """Of each parameter the constant and the slopes, (..., 1 + q_a)."""
@@ -1121,10 +1082,6 @@ class WithDevices(Law):
     def alone(self, reports: CellReports, theta: Array) -> tuple[Law, CellReports, Array]:
         own = replace(reports, z=reports.z[:, : self._q])
         return self.inner, own.known(self.values(theta, reports.z)), theta[: self.inner.size]
-
-    def mix(self, reports: CellReports, theta: Array) -> Array:
-        law, known, own = self.alone(reports, theta)
-        return law.mix(known, own)
 
     def _by_device(self, reports: CellReports, theta: Array, known: CellReports) -> Array:
         """Derivatives of m by the log odds of the parameters, (u, .): a question's at a time.
@@ -1144,7 +1101,7 @@ class WithDevices(Law):
             columns += [total, total * reports.z[:, at]]
         return np.hstack(columns)
 
-    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
+    def at(self, reports: CellReports, theta: Array) -> Mixed:
         law, known, own = self.alone(reports, theta)
         m, pull = law.at(known, own)
         return m, lambda v: np.r_[pull(v), v @ self._by_device(reports, theta, known)]
@@ -1194,32 +1151,29 @@ class WithDevices(Law):
                 more = drawn()
 
 
-class Plain(Law):
-    """Any distribution and the parameters of devices as themselves: x = (p, theta).
+class Plain:
+    """Any distribution, (k,), and m parameters of devices as themselves: x = (p, theta).
 
     Of one question, whose reports are those of the matrix Q(theta) in `CellReports.devices`:
     ``m = p Q(theta)``. It is not confined to [0, 1], nor to p of sum one, and takes many points,
     (..., k + m), at once.
     """
 
-    def __init__(self, names: tuple[str, ...], k: int) -> None:
-        self.names, self.size, self.k, self.m = names, len(names), k, len(names) - k
-        self.bounded = np.ones(len(names), dtype=bool)
-
-    @property
-    def centre(self) -> Array:
-        """Even frequencies, and parameters of one half."""
-        return np.concatenate([np.full(self.k, 1.0 / self.k), np.full(self.m, 0.5)])
+    def __init__(self, k: int, m: int) -> None:
+        self.k, self.m, self.size = k, m, k + m
+        self.centre = np.r_[np.full(k, 1.0 / k), np.full(m, 0.5)]
 
     def loglike(self, reports: CellReports, x: Array) -> float:
         """The log-likelihood at one point, in nats; -inf where what was seen is impossible."""
         return float(reports.loglike(self.mix(reports, x)))
 
-    def mix(self, reports: CellReports, theta: Array) -> Array:
-        return self.at(reports, theta)[0]
+    def mix(self, reports: CellReports, x: Array) -> Array:
+        """``m = p Q(theta)``, (..., u)."""
+        return self.at(reports, x)[0]
 
-    def at(self, reports: CellReports, theta: Array) -> tuple[Array, Callable[[Array], Array]]:
-        p, own, Q = theta[..., : self.k], theta[..., self.k :], reports.devices[0]
+    def at(self, reports: CellReports, x: Array) -> Mixed:
+        """m, and a function of v, (..., u): the derivatives of ``v m`` by x."""
+        p, own, Q = x[..., : self.k], x[..., self.k :], reports.devices[0]
         powers, parts = Q.powers(own), np.tensordot(p, Q.coefficients, axes=(-1, 1))  # (..., T, u)
 
         def pull(v: Array) -> Array:
@@ -1245,15 +1199,8 @@ class Plain(Law):
         J = np.concatenate([np.tensordot(powers, C, axes=1), slopes @ parts])
         return powers @ parts, J, bend
 
-    def scores(self, reports: CellReports, theta: Array) -> Array:
-        m, J, _ = self.bent(reports, theta)
-        return np.asarray((J / m).T)
-
-    def cells(self, theta: Array, reports: CellReports) -> Array:
-        return np.asarray(theta[..., : self.k])
-
-    def starts(self, reports: CellReports, rng: np.random.Generator) -> Iterator[Array]:
-        """All over (0, 1)^m, with a p near the best that there is; the same in every call."""
+    def starts(self, reports: CellReports) -> Array:
+        """All over (0, 1)^m, with a p near the best that there is: (s, k + m)."""
         n, values = reports.n, scattered(self.m)
         values = values if self.size <= _FEW_STARTS else values[:3]
         p = np.full((len(values), self.k), 1.0 / self.k)
@@ -1261,7 +1208,7 @@ class Plain(Law):
         for _ in range(20):  # steps of EM
             ratio = n / np.einsum("vk,vku->vu", p, channels)
             p = p * np.einsum("vku,vu->vk", channels, ratio) / n.sum()
-        yield from np.concatenate([p, values], axis=1)
+        return np.concatenate([p, values], axis=1)
 
 
 # -- What a caller asks for ------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Results and their parts as JSON documents: dataclasses, written and read by their type hints.
 
-A field stands under its name, in the order of declaration. Numbers that JSON lacks become their
-names, "nan" and "inf". An array of at most 1,000 numbers becomes nested lists. A larger one becomes
+A field stands under its name, in order. Numbers that JSON lacks become their names, "nan" and
+"inf". An array of at most 1,000 numbers becomes nested lists. A larger one becomes
 an object: "shape", and either "repeated", the one number that all entries are, or "base64", the
 bytes of the entries row by row, of the kind "dtype" ("float64" or "int64", least byte first); of a
 symmetric matrix ("triangle": "upper") only those of its diagonal and above it. Labels 0 to k - 1
@@ -34,18 +34,6 @@ import pandas as pd
 from ldpstats.arguments import Array, boolean, one_of, positive_integer, real_number
 from ldpstats.errors import InvalidArgument, LDPError, cut
 from ldpstats.labels import labels_from_json, labels_to_json
-
-__all__ = [
-    "Document",
-    "array_from_json",
-    "array_to_json",
-    "damaged",
-    "keys_of",
-    "made",
-    "number_to_json",
-    "read",
-    "written",
-]
 
 
 class Document:
@@ -226,7 +214,9 @@ def _reader(hint: Any) -> Callable[[str, Any], Any]:
         return _READERS[kind]
     if kind in (Union, UnionType):
         kinds = [one for one in parts if one is not NoneType]
-        reads = _reader(kinds[0]) if len(kinds) == 1 else _one_or_several
+        if len(kinds) > 1:  # one or several
+            return lambda _, value: tuple(value) if isinstance(value, list) else value
+        reads = _reader(kinds[0])
         return lambda name, value: None if value is None else reads(name, value)
     if kind is np.ndarray:
         entries = _ENTRIES.get(get_args(parts[1])[0], "float64")
@@ -254,10 +244,6 @@ def _reader(hint: Any) -> Callable[[str, Any], Any]:
         keys = list(keys_of(own))
         return lambda _, value: part(own, dict(zip(keys, value, strict=True)))
     return lambda _, value: part(own, value)
-
-
-def _one_or_several(name: str, value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 def _text(name: str, value: Any) -> str:

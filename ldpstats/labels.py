@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from itertools import pairwise
 from math import isfinite
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -36,8 +36,13 @@ from ldpstats.arguments import (
 )
 from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory, shorten
 
+Labels: TypeAlias = "pd.Index[Any]"  # which takes no argument when the program runs
+Codes = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
 __all__ = [
     "OTHER_LABELS",
+    "Labels",
     "align",
     "arrow_text",
     "as_labels",
@@ -71,10 +76,10 @@ __all__ = [
 
 _PLAIN = (str, bool, int, float)
 _MANY_LABELS = 1 << 20
-_ABSENT = -2  # the code of a missing value; -1 is that of an unknown one
+_MISSING, _UNKNOWN = -1, -2  # codes
 
 
-def as_labels(name: str, labels: object, least: int = 2) -> pd.Index[Any]:
+def as_labels(name: str, labels: object, least: int = 2) -> Labels:
     """Return distinct labels as an Index; an int k stands for 0 .. k-1, which takes no memory."""
     if isinstance(labels, int | np.integer) and not isinstance(labels, bool):
         return pd.RangeIndex(positive_integer(name, labels, least))
@@ -91,7 +96,7 @@ def as_labels(name: str, labels: object, least: int = 2) -> pd.Index[Any]:
     if isinstance(labels, set | frozenset):
         raise InvalidArgument(name, labels, "has no order: pass a list or a tuple")
     found = listed(name, labels, "must be a number of categories or a list of labels")
-    values = [_plain(value) for value in found]
+    values = list(map(_plain, found))
     try:
         return _checked_labels(name, values, least)
     except InvalidArgument:
@@ -119,7 +124,7 @@ def _plain(value: Any) -> Any:
     return str.__str__(value) if isinstance(value, str) else value
 
 
-def _checked_labels(name: str, values: list[Any], least: int) -> pd.Index[Any]:
+def _checked_labels(name: str, values: list[Any], least: int) -> Labels:
     if len(values) < least:
         raise InvalidArgument(name, values, f"needs at least {least} labels")
     for value in values:
@@ -139,70 +144,67 @@ def _checked_labels(name: str, values: list[Any], least: int) -> pd.Index[Any]:
         if str(value) in seen or value in seen:
             raise InvalidArgument(name, value, "the label occurs twice: labels must be distinct")
         seen |= {value, str(value)}
-    kind = (
-        object if len({type(v) for v in values}) > 1 or isinstance(values[0], str | bool) else None
-    )
-    index: pd.Index[Any] = pd.Index(values, dtype=kind)
+    mixed = len(set(map(type, values))) > 1 or isinstance(values[0], str | bool)
+    index: Labels = pd.Index(values, dtype=object if mixed else None)
     return index
 
 
 def encode(
-    name: str, values: object, labels: pd.Index[Any], missing: str = "raise", check: bool = True
-) -> tuple[npt.NDArray[np.int64], int]:
+    name: str, values: object, labels: Labels, missing: str = "raise", check: bool = True
+) -> tuple[Codes, int]:
     """Return codes of `values` among `labels`, and how many missing values were set aside.
 
     ``check=False`` trusts integers to be labels 0 .. k-1: the caller finds those out of range.
     """
     missing = one_of("missing", missing, ("raise", "count"))
-    if isinstance(labels, pd.RangeIndex) and type(values) is np.ndarray:  # not a masked one
+    if not check and isinstance(labels, pd.RangeIndex) and type(values) is np.ndarray:
         if values.ndim == 1 and values.dtype.kind in "iu":
-            codes, k = values.astype(np.int64, copy=False), len(labels)
-            if check and not whole_below(codes, k):
-                first = int(np.argmax((values < 0) | (values >= k)))
-                remedy = f"is not among the {k} labels 0 to {k - 1}"
-                raise UnknownCategory(f"{name}[{first}]", int(values[first]), remedy)
-            return codes, 0
-    quick = _quickly(values, labels)
-    if quick is not None and (not quick[1] or missing == "count"):
-        return quick
+            return values.astype(np.int64, copy=False), 0
+    quick = _quickly(values, labels, lambda distinct: _codes(pd.Series(distinct), labels))
+    if quick is not None:
+        n_missing = int((quick == _MISSING).sum())
+        if not n_missing:
+            return quick, 0
+        if missing == "count":
+            return quick[quick >= 0], n_missing
     present, n_missing = present_answers(name, values, missing)
     try:
         codes = _codes(present, labels)
     except Exception:  # lists, bytes; and to compare somebody else's object may raise anything
         raise InvalidArgument(name, values, f"must be labels such as {preview(labels)}") from None
-    if (codes < 0).any():
-        first = int(np.argmax(codes < 0))
+    unknowns = codes == _UNKNOWN
+    if unknowns.any():
+        first = int(np.argmax(unknowns))
         unknown = present.iloc[first]
         unknown = unknown.item() if isinstance(unknown, np.generic) else unknown
         raise UnknownCategory(
             f"{name}[{present.index[first]}]",
             unknown,
             f"is not among the {len(labels)} labels {preview(labels)} "
-            f"({int((codes < 0).sum())} such values); correct it or add the label to categories=",
+            f"({int(unknowns.sum())} such values); correct it or add the label to categories=",
         )
     return codes, n_missing
 
 
-def _quickly(values: object, labels: pd.Index[Any]) -> tuple[npt.NDArray[np.int64], int] | None:
-    """What `encode` returns for a long column; None where there is no short cut, or an error."""
-    if isinstance(labels, pd.RangeIndex) and isinstance(values, pd.Series):
-        array = values.to_numpy() if isinstance(values.dtype, np.dtype) else np.empty(0)
-        if array.size and whole_below(array, len(labels)):
-            return array.astype(np.int64), 0
+def _quickly(values: object, labels: Labels, places: Callable[[Labels], Codes]) -> Codes | None:
+    """Codes of numbers, or of a long column by the `places` of its values, -1 where missing.
+
+    None where there is no short cut, or a value is no label.
+    """
+    if isinstance(labels, pd.RangeIndex):
+        numpys = isinstance(values, pd.Series) and isinstance(values.dtype, np.dtype)
+        array = values.to_numpy() if numpys else values  # type: ignore[attr-defined]
+        if type(array) is np.ndarray and array.ndim == 1:  # not a masked one
+            if whole_below(array, len(labels)):
+                return array.astype(np.int64)
     factors = factorized(values, labels)
     if factors is None:
         return None
     try:
-        places = _codes(pd.Series(factors[1], dtype=object), labels)
+        found: Codes = np.append(places(pd.Index(factors[1], dtype=object)), _MISSING)[factors[0]]
     except Exception:  # to compare somebody else's object may raise anything
         return None
-    codes = np.append(places, _ABSENT)[factors[0]]
-    if codes.min() >= 0:
-        return codes, 0
-    if (codes == -1).any():  # no label: the error says which
-        return None
-    present = codes[codes >= 0]
-    return present, codes.size - present.size
+    return None if (found == _UNKNOWN).any() else found
 
 
 def present_answers(name: str, values: object, missing: str) -> tuple[pd.Series[Any], int]:
@@ -228,7 +230,7 @@ def missing_entries(name: str, series: pd.Series[Any]) -> npt.NDArray[np.bool_]:
         raise InvalidArgument(name, series.tolist(), remedy) from None
 
 
-def place_of(value: object, labels: pd.Index[Any]) -> int | None:
+def place_of(value: object, labels: Labels) -> int | None:
     """The code of one answer, text or a whole number; None where `encode` has to say."""
     kind = type(value)
     if isinstance(labels, pd.RangeIndex):
@@ -242,7 +244,7 @@ def place_of(value: object, labels: pd.Index[Any]) -> int | None:
     return None
 
 
-def position(name: str, label: object, labels: pd.Index[Any], remedy: str) -> int:
+def position(name: str, label: object, labels: Labels, remedy: str) -> int:
     """Return the place of one label among `labels`; `remedy` says what it should have been."""
     if isinstance(label, str | bool | int | float | np.generic):
         try:
@@ -254,7 +256,7 @@ def position(name: str, label: object, labels: pd.Index[Any], remedy: str) -> in
     raise InvalidArgument(name, label, remedy)
 
 
-def positions(name: str, labels: object, categories: pd.Index[Any]) -> list[int]:
+def positions(name: str, labels: object, categories: Labels) -> list[int]:
     """Return the places of one category, or of a list of different ones."""
     several = labels if isinstance(labels, list) else [labels]
     remedy = f"must be a category, or a list of different ones: {list(categories)}"
@@ -264,7 +266,7 @@ def positions(name: str, labels: object, categories: pd.Index[Any]) -> list[int]
     return places
 
 
-def two_positions(name: str, given: object, labels: pd.Index[Any], remedy: str) -> list[int]:
+def two_positions(name: str, given: object, labels: Labels, remedy: str) -> list[int]:
     """Return the places of two different labels; `remedy` says what one should have been."""
     two = "must be two different labels"
     places = [position(name, label, labels, remedy) for label in listed(name, given, two)]
@@ -289,18 +291,15 @@ def check_column(name: str, column: object, frame: pd.DataFrame) -> None:
         raise InvalidArgument(name, column, f"{found} such column; the table has {names}")
 
 
-def sensitive_codes(
-    sensitive: object, labels: pd.Index[Any], name: str = "sensitive"
-) -> npt.NDArray[np.int64]:
+def sensitive_codes(sensitive: object, labels: Labels) -> Codes:
     """Codes of the sensitive ones among `labels`, in increasing order."""
+    name, remedy = "sensitive", "must be a set or list of categories"
     if isinstance(sensitive, str | bytes) or not isinstance(sensitive, Iterable):
-        raise InvalidArgument(
-            name, sensitive, "must be a set or list of categories; an empty one protects nothing"
-        )
+        raise InvalidArgument(name, sensitive, f"{remedy}; an empty one protects nothing")
     if not isinstance(sensitive, np.ndarray | pd.Series | pd.Index | pd.Categorical | pd.DataFrame):
         if isinstance(sensitive, set | frozenset | Mapping):
             sensitive = tuple(sensitive)
-        sensitive = listed(name, sensitive, "must be a set or list of categories")
+        sensitive = listed(name, sensitive, remedy)
     if missing_entries(name, as_series(name, sensitive)).any():
         raise InvalidArgument(name, sensitive, "holds a missing value: name categories only")
     codes = encode(name, sensitive, labels)[0]
@@ -308,12 +307,12 @@ def sensitive_codes(
     if distinct.size != codes.size:
         twice = labels[int(distinct[np.argmax(times)])]
         raise InvalidArgument(name, twice, "the category occurs twice: name each once")
-    return np.sort(codes)
+    return distinct
 
 
-def sensitive_labels(codes: npt.NDArray[np.int64], labels: pd.Index[Any]) -> pd.Index[Any]:
+def sensitive_labels(codes: Codes, labels: Labels) -> Labels:
     """The labels at `codes`, as a list: never a range, which would be written as a number."""
-    found: pd.Index[Any] = pd.Index(labels.take(codes).to_numpy(), dtype=labels.dtype)
+    found: Labels = pd.Index(labels.take(codes).to_numpy(), dtype=labels.dtype)
     return found
 
 
@@ -324,9 +323,7 @@ def as_series(name: str, values: object) -> pd.Series[Any]:
         values = [values]
     if isinstance(values, list) and len(values) == 1 and isinstance(values[0], str):
         return pd.Series(values, dtype=object)  # a device's one answer, however long: not copied
-    if isinstance(values, pd.DataFrame | dict | set):
-        raise InvalidArgument(name, values, remedy)
-    if isinstance(values, pd.MultiIndex):
+    if isinstance(values, pd.DataFrame | dict | set | pd.MultiIndex):
         raise InvalidArgument(name, values, remedy)
     arrow: Any = sys.modules.get("pyarrow")
     if arrow is not None and isinstance(values, arrow.ChunkedArray):
@@ -349,40 +346,42 @@ def as_series(name: str, values: object) -> pd.Series[Any]:
     return series.reset_index(drop=True)
 
 
-def _codes(present: pd.Series[Any], labels: pd.Index[Any]) -> npt.NDArray[np.int64]:
+def _codes(present: pd.Series[Any], labels: Labels) -> Codes:
     if isinstance(present.dtype, pd.CategoricalDtype):
         lookup = _positions(pd.Index(present.cat.categories, dtype=object), labels)
-        return lookup[present.cat.codes.to_numpy()].astype(np.int64)
-    if isinstance(labels, pd.RangeIndex) and present.dtype.kind in "iu":
-        values = present.to_numpy()
-        return np.where((values >= 0) & (values < len(labels)), values, -1).astype(np.int64)
+        return lookup[present.cat.codes.to_numpy()]
     if labels.dtype == object:
         return _positions(pd.Index(present, dtype=object), labels)
     if _zero_one(labels) and pd.api.types.infer_dtype(present) == "boolean":
         present = present.astype(np.int64)
     elif present.dtype == bool:  # True is no other label 1
-        return np.full(len(present), -1, dtype=np.int64)
+        return np.full(len(present), _UNKNOWN)
     return _positions(pd.Index(present), labels)
 
 
-def _zero_one(labels: pd.Index[Any]) -> bool:
+def _zero_one(labels: Labels) -> bool:
     """Whether the labels are the numbers 0 and 1, which stand for no and yes."""
     return labels.dtype.kind == "i" and sorted(labels[:3].tolist()) == [0, 1]
 
 
-def _positions(values: pd.Index[Any], labels: pd.Index[Any]) -> npt.NDArray[np.int64]:
-    """Positions of values among `labels`, -1 where absent."""
-    if not isinstance(labels, pd.RangeIndex) or len(labels) <= _MANY_LABELS:
-        return np.asarray(labels.get_indexer(values)).astype(np.int64)
-    # pandas would list all labels: look among the few that are near instead
-    k, numbers = len(labels), (int, float, np.integer, np.floating)
-    inside = (v for v in values.tolist() if isinstance(v, numbers) and 0 <= v < k)
-    near = np.array(sorted({int(v) for v in inside}), dtype=np.int64)
-    found = pd.Index(near).get_indexer(values)
-    return np.where(found < 0, -1, np.append(near, -1)[found])
+def _positions(values: Labels, labels: Labels) -> Codes:
+    """Positions of values among `labels`."""
+    counted, k = isinstance(labels, pd.RangeIndex), len(labels)
+    if counted and isinstance(values.dtype, np.dtype) and values.dtype.kind in "iu":
+        codes = values.to_numpy()
+        return np.where((codes >= 0) & (codes < k), codes, _UNKNOWN).astype(np.int64)
+    if counted and k > _MANY_LABELS:
+        # pandas would list all labels: look among the few that are near instead
+        numbers = (int, float, np.integer, np.floating)
+        inside = (v for v in values.tolist() if isinstance(v, numbers) and 0 <= v < k)
+        near = np.array(sorted({int(v) for v in inside}), dtype=np.int64)
+        found = np.append(near, _UNKNOWN)[pd.Index(near).get_indexer(values)]
+    else:
+        found = np.asarray(labels.get_indexer(values))
+    return np.where(found < 0, _UNKNOWN, found).astype(np.int64)
 
 
-def preview(labels: pd.Index[Any]) -> str:
+def preview(labels: Labels) -> str:
     """The first labels, for a message."""
     shown = [repr(v) for v in labels[:5].tolist()]
     return ", ".join(shown) + (", ..." if len(labels) > 5 else "")
@@ -394,13 +393,13 @@ def by_label(name: str, values: object) -> Any:
         return values
     try:
         given = dict(values)
-        index: pd.Index[Any] = pd.Index(list(given), dtype=object, tupleize_cols=False)
+        index: Labels = pd.Index(list(given), dtype=object, tupleize_cols=False)
         return pd.Series(list(given.values()), index=index.infer_objects(), dtype=object)
     except Exception:  # somebody else's mapping may raise anything
         raise InvalidArgument(name, values, "must be a mapping from labels to numbers") from None
 
 
-def align(name: str, values: object, labels: pd.Index[Any], absent: float | None = None) -> Any:
+def align(name: str, values: object, labels: Labels, absent: float | None = None) -> Any:
     """Put a Series or mapping in the order of `labels`, absent ones filled; leave others alone.
 
     Labels may be absent only if `absent` is given. Missing values stay, for the caller to refuse.
@@ -425,12 +424,12 @@ def align(name: str, values: object, labels: pd.Index[Any], absent: float | None
     return found.infer_objects().to_numpy()
 
 
-def labels_to_json(labels: pd.Index[Any]) -> int | list[Any]:
+def labels_to_json(labels: Labels) -> int | list[Any]:
     """Labels as JSON: an int for 0 .. k-1, else the list."""
     return len(labels) if isinstance(labels, pd.RangeIndex) else labels.tolist()
 
 
-def labels_from_json(name: str, document: object) -> pd.Index[Any]:
+def labels_from_json(name: str, document: object) -> Labels:
     """Inverse of `labels_to_json`."""
     if not isinstance(document, int | list):
         raise InvalidArgument(name, document, "must be a number of labels or a list of labels")
@@ -451,10 +450,8 @@ def whole(value: Any) -> Any:
 OTHER_LABELS = "or make the mechanism with the labels of the data (categories=...)"
 """What to do where the data have other labels than the mechanism."""
 
-Codes = npt.NDArray[np.int64]
 Key = tuple[str, Any]  # "bool", "number" or "text", and the value: True, 1 and "1" differ
 
-_MISSING, _UNKNOWN = -1, -2
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?([eE][-+]?[0-9]{1,3})?")
 _TRUTH = {spelled: truth for truth in (True, False) for spelled in (f"{truth}", f"{truth}".lower())}
 _TRUTH |= {spelled.upper(): truth for spelled, truth in _TRUTH.items()}
@@ -467,7 +464,7 @@ _ALIKE = {"string", "boolean", "integer", "floating", "decimal", "empty"}
 def matched(
     where: str,
     values: object,
-    labels: pd.Index[Any],
+    labels: Labels,
     secret: bool = False,
     other: str = OTHER_LABELS,
     done: int | None = None,
@@ -479,18 +476,10 @@ def matched(
     `other` is what to do where the data have other labels; of a file, `done` rows come before. With
     ``exact=True`` text is a label as it stands, or none.
     """
-    if isinstance(labels, pd.RangeIndex) and type(values) is np.ndarray:  # not a masked one
-        if values.ndim == 1 and whole_below(values, len(labels)):
-            return values.astype(np.int64)
-    known, quick = _Labels(labels, exact), factorized(values, labels)
+    known = _Labels(labels, exact)
+    quick = _quickly(values, labels, known.places)
     if quick is not None:
-        try:
-            places = known.places(pd.Index(quick[1], dtype=object))
-            early: Codes = np.append(places, _MISSING)[quick[0]]
-            if not (early == _UNKNOWN).any():
-                return early
-        except Exception:  # to compare somebody else's object may raise anything
-            pass
+        return quick
     try:
         codes, distinct = _factorized(where, values)
         found: Codes = np.append(known.places(distinct), _MISSING)[codes]
@@ -529,18 +518,24 @@ def _spelled(value: Any) -> list[Key]:
     if key is None or key[0] != "text":
         return [] if key is None else [key]
     text = key[1].strip()
-    number = _NUMBER.fullmatch(text)
-    return [("text", text), *(_numbers(text, *number.groups()) if number else ())]
+    keys: list[Key] = [("text", text)]
+    if found := _NUMBER.fullmatch(text):
+        _, decimals, power = found.groups()
+        if power is None and not (decimals or "").strip(".0"):
+            keys.append(("number", int(text.partition(".")[0])))
+        elif power is None or not float(text).is_integer():  # powers of ten as in 1e-07
+            keys.append(("number", float(text)))
+    return keys
 
 
-def _factorized(where: str, values: object) -> tuple[Codes, pd.Index[Any]]:
+def _factorized(where: str, values: object) -> tuple[Codes, Labels]:
     """Codes of distinct values, (n,), -1 where missing; and the distinct values."""
     arrow: Any = sys.modules.get("pyarrow")
     if arrow is not None and isinstance(values, arrow.Array | arrow.ChunkedArray):
         values = pd.Series(values, dtype=pd.ArrowDtype(values.type))
     column = as_series(where, values)
     absent = missing_entries(where, column)
-    distinct: pd.Index[Any]
+    distinct: Labels
     if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) not in _ALIKE:
         keys = pd.Series([(type(v), v) if _key(v) else id(v) for v in column], dtype=object)
         codes = pd.factorize(keys)[0]
@@ -563,14 +558,6 @@ def _key(value: Any) -> Key | None:
     return None
 
 
-def _numbers(text: str, whole: str, decimals: str | None, power: str | None) -> list[Key]:
-    """The number that a text spells; powers of ten only for decimals, as in 1e-07."""
-    if power is None and not (decimals or "").strip(".0"):
-        return [("number", int(text.partition(".")[0]))]
-    number = float(text)
-    return [] if power is not None and number.is_integer() else [("number", number)]
-
-
 @dataclass(frozen=True)
 class _Labels:
     """Labels, and how answers find them."""
@@ -578,17 +565,16 @@ class _Labels:
     labels: pd.Index[Any]
     exact: bool
 
-    def places(self, distinct: pd.Index[Any]) -> Codes:
+    def places(self, distinct: Labels) -> Codes:
         """Codes of distinct values, shape (u,)."""
-        counted, k = isinstance(self.labels, pd.RangeIndex), len(self.labels)
-        if counted and isinstance(distinct.dtype, np.dtype) and distinct.dtype.kind in "iu":
-            numbers = distinct.to_numpy()
-            return np.where((numbers >= 0) & (numbers < k), numbers, _UNKNOWN).astype(np.int64)
+        kind = distinct.dtype
+        if isinstance(self.labels, pd.RangeIndex) and isinstance(kind, np.dtype):
+            if kind.kind in "iu":
+                return _positions(distinct, self.labels)
         values = distinct.tolist()
-        found = np.full(len(values), _UNKNOWN, dtype=np.int64)
+        found = np.full(len(values), _UNKNOWN)
         if self.labels.inferred_type == "string" and {*map(type, values)} <= {str, np.str_}:
-            there = self.labels.get_indexer(pd.Index(values, dtype=object))
-            found[there >= 0] = there[there >= 0]
+            found = _positions(pd.Index(values, dtype=object), self.labels)
         for i in np.flatnonzero(found < 0):
             found[i] = self._place(values[i])
         return found
@@ -621,10 +607,9 @@ class _Labels:
         """Codes of the labels that fit a value which is not itself a label."""
         kind, value = key
         if kind == "text":
-            text = value.strip()
-            spelled: list[Key] = [("bool", _TRUTH[text])] if text in _TRUTH else []
-            if number := _NUMBER.fullmatch(text):
-                spelled += _numbers(text, *number.groups())
+            (_, text), *spelled = _spelled(value)
+            if text in _TRUTH:
+                spelled.append(("bool", _TRUTH[text]))
             if text in _TRUTH and _zero_one(self.labels):
                 spelled.append(("number", int(_TRUTH[text])))
             yield from (place for key in spelled if (place := self._exact(key)) is not None)
@@ -692,7 +677,7 @@ MANY = 1 << 12
 _POLARS = ("String", "Categorical")
 
 
-def factorized(values: object, labels: pd.Index[Any]) -> tuple[DistinctCodes, Objects] | None:
+def factorized(values: object, labels: Labels) -> tuple[DistinctCodes, Objects] | None:
     """Codes of a column, (n,), -1 where missing, and the values that they stand for.
 
     None where this is not quicker. Some values may be equal, or not occur; where all text is among
@@ -825,23 +810,23 @@ _INTERVAL = re.compile(rf"[\[(]\s*({_RANGE_NUMBER})\s*,\s*({_RANGE_NUMBER})\s*[\
 _MISSING_RANGE, _NO_RANGE = -1, -2
 
 
-def checked_edges(name: str, edges: object) -> Array:
+def checked_edges(edges: object) -> Array:
     """Edges of at least two bins, float64 of shape (k + 1,), in increasing order and finite."""
     remedy = "must be three or more finite numbers in increasing order, such as [0, 10, 20, 50]"
     if isinstance(edges, str | bytes | bool | set | frozenset | dict | pd.DataFrame):
-        raise InvalidArgument(name, edges, remedy)
-    array = numbers(name, edges, remedy) + 0.0  # -0.0 is 0
+        raise InvalidArgument("edges", edges, remedy)
+    array = numbers("edges", edges, remedy) + 0.0  # -0.0 is 0
     if array.ndim != 1 or array.size < 3 or not np.isfinite(array).all():
-        raise InvalidArgument(name, edges, remedy)
+        raise InvalidArgument("edges", edges, remedy)
     if not np.all(array[1:] > array[:-1]):
         first = int(np.argmax(array[1:] <= array[:-1])) + 1
         remedy = "does not exceed the edge before it: list the edges in increasing order, each once"
-        raise InvalidArgument(f"{name}[{first}]", float(array[first]), remedy)
+        raise InvalidArgument(f"edges[{first}]", float(array[first]), remedy)
     array.flags.writeable = False
     return array
 
 
-def interval_labels(edges: Array) -> pd.Index[Any]:
+def interval_labels(edges: Array) -> Labels:
     """Labels of the bins, shape (k,): "[0, 10)"; the last one is closed, "[20, 50]"."""
     texts = [repr(edge).removesuffix(".0") for edge in edges.tolist()]
     labels = [f"[{low}, {high})" for low, high in pairwise(texts)]
@@ -849,7 +834,7 @@ def interval_labels(edges: Array) -> pd.Index[Any]:
     return pd.Index(labels, dtype=object)
 
 
-def midpoints(labels: pd.Index[Any]) -> Array | None:
+def midpoints(labels: Labels) -> Array | None:
     """Midpoints of labels that are all intervals, such as "[0, 10)"; None for other labels."""
     if labels.inferred_type != "string":
         return None
@@ -862,7 +847,7 @@ def midpoints(labels: pd.Index[Any]) -> Array | None:
     return np.asarray(low / 2.0 + high / 2.0)
 
 
-def binned(name: str, values: object, edges: Array, labels: pd.Index[Any]) -> pd.Series[Any]:
+def binned(name: str, values: object, edges: Array, labels: Labels) -> pd.Series[Any]:
     """Numbers as the labels of their bins, a categorical column; missing values stay missing.
 
     A value may be a number within the edges, text that spells one, or the label of a bin.
@@ -886,7 +871,7 @@ def binned(name: str, values: object, edges: Array, labels: pd.Index[Any]) -> pd
     return pd.Series(pd.Categorical.from_codes(codes, categories=labels, ordered=True))
 
 
-def _bins_of(series: pd.Series[Any], edges: Array, labels: pd.Index[Any]) -> Codes:
+def _bins_of(series: pd.Series[Any], edges: Array, labels: Labels) -> Codes:
     """The bin of each value, shape (n,): -1 for missing ones, -2 for what is in no bin."""
     if pd.api.types.is_numeric_dtype(series.dtype) and not (
         pd.api.types.is_bool_dtype(series.dtype) or pd.api.types.is_complex_dtype(series.dtype)

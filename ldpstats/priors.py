@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, pairwise
 from math import isfinite, prod
 from typing import Any
 
@@ -136,11 +135,7 @@ class Beta:
 
     def __post_init__(self) -> None:
         for name in ("a", "b"):
-            remedy = f"must be a number from {_RANGE[0]:g} to {_RANGE[1]:g}, for example 1.0"
-            value = real_number(name, getattr(self, name), remedy)
-            if not _RANGE[0] <= value <= _RANGE[1]:  # nor nan
-                raise InvalidArgument(name, value, remedy)
-            object.__setattr__(self, name, float(value))
+            object.__setattr__(self, name, positive_number(name, getattr(self, name), _RANGE))
 
     def __repr__(self) -> str:
         return f"Beta({self.a!r}, {self.b!r})"
@@ -244,7 +239,7 @@ class LogisticNormalLaw(LogitLaw):
         taken; ``S^-1 - S^-1 1 1' S^-1 / 1' S^-1 1`` where S has an inverse.
         """
         D = _differences(self.k)
-        return np.asarray(D.T @ np.linalg.solve(D @ self.covariance @ D.T, D))
+        return D.T @ np.linalg.solve(D @ self.covariance @ D.T, D)
 
     def evaluate(self, logp: Array) -> tuple[Array, Array]:
         gap = logp - self.mean
@@ -352,10 +347,8 @@ class LogisticNormal(SimplexPrior):
             return LogisticNormalLaw(mean, np.diag(sd**2))
         C = self.covariance
         if isinstance(C, pd.DataFrame):
-            columns = [align("covariance", C[name], labels) for name in C.columns]
-            aligned = pd.DataFrame(np.array(columns), index=C.columns)
-            rows = [align("covariance", aligned[i], labels) for i in range(aligned.shape[1])]
-            return LogisticNormalLaw(mean, np.array(rows))
+            places = align("covariance", pd.Series(np.arange(len(C)), C.index), labels)
+            return LogisticNormalLaw(mean, C.to_numpy()[np.ix_(places, places)])
         if C.shape != (k, k):
             remedy = f"must have {k} rows and columns, one for each category"
             raise InvalidArgument("covariance", f"array of shape {C.shape}", remedy)
@@ -559,14 +552,36 @@ class MarginsLaw(LogitLaw):
     concentrations: tuple[Array, ...]
     log_odds_sd: float
 
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        """Categories of each variable."""
-        return tuple(map(len, self.concentrations))
-
     @property
     def k(self) -> int:
-        return int(np.prod(self.sizes))
+        return prod(map(len, self.concentrations))
+
+    @cached_property
+    def _ends(self) -> Array:
+        """Where the categories of each variable end among those of all."""
+        return np.cumsum([*map(len, self.concentrations)])
+
+    @cached_property
+    def _places(self) -> Array:
+        """The category of each variable in each cell, (d, k), among those of all."""
+        sizes = [*map(len, self.concentrations)]
+        inside = np.indices(sizes).reshape(len(sizes), -1)
+        return np.asarray(inside + (self._ends - sizes)[:, None])
+
+    @cached_property
+    def _sums(self) -> Array:
+        """The matrix that takes cells to all margins, one after another."""
+        inside = self._places == np.arange(self._ends[-1])[:, None, None]
+        return np.asarray(inside.any(axis=1), dtype=np.float64)
+
+    @cached_property
+    def _effects(self) -> Array:
+        """The matrix that takes logarithms of cells to effects of single variables."""
+        return np.linalg.pinv(self._sums)
+
+    def _interactions(self, logs: Array) -> Array:
+        """Logarithms, (c, k), less their effects of single variables."""
+        return np.asarray(logs - logs @ self._effects @ self._sums)
 
     def evaluate(self, logp: Array) -> tuple[Array, Array]:
         """Log density and gradient: see `LogitLaw`.
@@ -574,20 +589,24 @@ class MarginsLaw(LogitLaw):
         The value is -inf where a margin is too small for its covariance to be positive definite in
         this arithmetic.
         """
-        c, d = len(logp), len(self.sizes)
-        P = np.exp(logp).reshape(c, *self.sizes)
-        margins = [P.sum(axis=self._but(v)) for v in range(d)]
-        values, slope = self._jacobian(P, margins)
-        good = np.isfinite(values)
-        for v, (a, m) in enumerate(zip(self.concentrations, margins, strict=True)):
-            safe = np.where(good[:, None], m, 1.0)
-            values = values + np.log(safe) @ (a - 1.0)
-            slope = slope + self._spread((a - 1.0) / safe, v)
-        by_logs = P * (slope - (P * slope).sum(axis=self._all, keepdims=True))
-        interactions = self._interactions(logp.reshape(P.shape))
-        variance = (self.log_odds_sd / 2.0) ** 2
-        values = values - (interactions**2).sum(axis=self._all) / (2.0 * variance)
-        by_logs = (by_logs - interactions / variance).reshape(c, -1)
+        p, at, a = np.exp(logp), self._places, np.concatenate(self.concentrations) - 1.0
+        margins = p @ self._sums.T
+        # log determinant of the covariance of the indicators, less last ones, and its gradient
+        V = -margins[:, :, None] * margins[:, None]
+        places: Any = slice(None), at[:, None], at
+        np.add.at(V, places, p[:, None, None])
+        free = np.delete(np.arange(a.size), self._ends - 1)
+        inner, inverse = V[:, free[:, None], free], np.zeros(V.shape)
+        sign, values = np.linalg.slogdet(inner)
+        good = (sign > 0) & np.isfinite(values)
+        inner[~good] = np.eye(free.size)
+        inverse[:, free[:, None], free] = np.linalg.inv(inner)
+        safe = np.where(good[:, None], margins, 1.0)
+        by_margin = (a / safe) - 2.0 * (inverse @ margins[:, :, None])[:, :, 0]
+        slope = inverse[places].sum(axis=(1, 2)) + by_margin @ self._sums
+        residual, variance = self._interactions(logp), (self.log_odds_sd / 2.0) ** 2
+        values = values + np.log(safe) @ a - (residual**2).sum(axis=1) / (2.0 * variance)
+        by_logs = p * (slope - (p * slope).sum(axis=1, keepdims=True)) - residual / variance
         return np.where(good, values, -np.inf), np.where(good[:, None], by_logs, 0.0)
 
     def curvature(self, logp: Array) -> Array:
@@ -595,85 +614,25 @@ class MarginsLaw(LogitLaw):
         moves = _STEP * np.eye(self.k)
         ahead, behind = (self.evaluate(softmax_log(logp + way * moves))[1] for way in (1.0, -1.0))
         H = (behind - ahead) / (2.0 * _STEP)
-        return np.asarray((H + H.T) / 2.0)
+        return (H + H.T) / 2.0
 
     def start(self) -> Array:
         """Independence, with the mean of each margin."""
-        logs = [np.log(a / a.sum())[None] for a in self.concentrations]
-        table = sum((self._spread(values, v) for v, values in enumerate(logs)), np.zeros(1))
-        return np.asarray(table.reshape(-1))
+        logs = [np.log(a / a.sum()) for a in self.concentrations]
+        return np.asarray(np.concatenate(logs) @ self._sums)
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         """Tables of this law, shape (size, k), cells in row-major order."""
         margins = [DirichletLaw(a).draw(rng, size) for a in self.concentrations]
-        noise = rng.normal(0.0, self.log_odds_sd / 2.0, (size, *self.sizes))
-        P = np.exp(self._interactions(noise))
+        noise = rng.normal(0.0, self.log_odds_sd / 2.0, (size, self.k))
+        p = np.exp(self._interactions(noise))
+        each = [*zip(margins, np.split(self._sums, self._ends[:-1]), strict=True)]
         for _ in range(2000):
-            for v, m in enumerate(margins):
-                P *= self._spread(m / P.sum(axis=self._but(v)), v)
-            worst = [np.abs(P.sum(axis=self._but(v)) - m).max() for v, m in enumerate(margins)]
-            if max(worst) < 1e-12:
+            for m, B in each:
+                p *= (m / (p @ B.T)) @ B
+            if max(np.abs(p @ B.T - m).max() for m, B in each) < 1e-12:
                 break
-        return np.asarray((P / P.sum(axis=self._all, keepdims=True)).reshape(size, -1))
-
-    @cached_property
-    def _all(self) -> tuple[int, ...]:
-        """The axes of the variables, behind that of the draws."""
-        return tuple(range(1, len(self.sizes) + 1))
-
-    def _but(self, *kept: int) -> tuple[int, ...]:
-        """The axes of all variables but these."""
-        return tuple(v + 1 for v in range(len(self.sizes)) if v not in kept)
-
-    def _spread(self, values: Array, *at: int) -> Array:
-        """Values by the categories of some variables, (c, ...), as tables of all."""
-        shape = [self.sizes[v] if v in at else 1 for v in range(len(self.sizes))]
-        return values.reshape(len(values), *shape)
-
-    @cached_property
-    def _slices(self) -> list[slice]:
-        """Where the indicators of each variable are among those of all."""
-        return [slice(*pair) for pair in pairwise(np.cumsum([0, *self.sizes]).tolist())]
-
-    @cached_property
-    def _free(self) -> Array:
-        """All indicators but the last one of each variable."""
-        ends = np.cumsum(self.sizes)
-        return np.setdiff1d(np.arange(ends[-1]), ends - 1)
-
-    def _interactions(self, logs: Array) -> Array:
-        """Logarithms less their sums of effects of single variables, (c, k_1, ..., k_d)."""
-        d = len(self.sizes)
-        means = [logs.mean(axis=self._but(v), keepdims=True) for v in range(d)]
-        grand = logs.mean(axis=self._all, keepdims=True)
-        return np.asarray(logs - sum(means) + (d - 1) * grand)
-
-    def _jacobian(self, P: Array, margins: list[Array]) -> tuple[Array, Array]:
-        """Log determinant of the covariance of the indicators, less last ones; gradient by P."""
-        c, d = len(P), len(self.sizes)
-        free, block = self._free, self._slices
-        whole = np.concatenate(margins, axis=1)
-        V = -whole[:, :, None] * whole[:, None, :]
-        V[:, np.arange(whole.shape[1]), np.arange(whole.shape[1])] += whole
-        for v, w in combinations(range(d), 2):
-            both = P.sum(axis=self._but(v, w))
-            V[:, block[v], block[w]] += both
-            V[:, block[w], block[v]] += both.transpose(0, 2, 1)
-        V = V[:, free[:, None], free]
-        sign, values = np.linalg.slogdet(V)
-        good = (sign > 0) & np.isfinite(values)
-        V[~good] = np.eye(free.size)
-        inverse = np.zeros((c, whole.shape[1], whole.shape[1]))  # of last categories, zero
-        inverse[:, free[:, None], free] = np.linalg.inv(V)
-        single = np.diagonal(inverse, axis1=1, axis2=2) - 2.0 * np.einsum(
-            "cst,ct->cs", inverse, whole
-        )
-        slope = np.zeros_like(P)
-        for v in range(d):
-            slope += self._spread(single[:, block[v]], v)
-        for v, w in combinations(range(d), 2):
-            slope += self._spread(2.0 * inverse[:, block[v], block[w]], v, w)
-        return np.where(good, values, -np.inf), slope
+        return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
 # -- partial pooling: how far groups may be from what they have in common -------------------------

@@ -67,7 +67,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
     "ldpstats.models": (
         "statsmodels",
         "layout",
-        "plots storage",
+        "contrasts plots storage",
         "results",
         "posterior",
         "parameters",

@@ -35,6 +35,11 @@ CALLS = {  # those that run, and those that may be refused, with a remedy
         ws.calibrate({"sex": {"f": 1000, "m": 900}})
         ws.regression("late ~ age").fit().summary()
         ws.association("job", "late").test_independence()
+        ws.frequencies("late").ratio("yes", "no")
+        ws.association("job", "late", "sex")
+        ws.regression("late ~ scale(age)").fit()
+        ws.regression("late ~ log(age)").fit()
+        s.regression("late ~ age + (1|school)").fit()
         """,
         """
         ldp.svydesign(ids="school", strata="region", weights="w", data=t)
@@ -72,6 +77,14 @@ CALLS = {  # those that run, and those that may be refused, with a remedy
         ws.glm("late ~ age")
         ws.test_independence("job", "late")
         ws.degf()
+        ws.frequencies("job").contrast({"nurse": 1, "driver": -1})
+        ws.svyratio("job", "late")
+        ldp.Survey(t, sheet, id="school", strata="region", weights="w")
+        ldp.Survey(t, sheet, strata="~region")
+        ldp.Survey(t, sheet, clusters="school", nest=True)
+        ws.regression("late ~ age", design=ws)
+        ws.regression("late ~ factor(region)")
+        ws.regression("late ~ .")
         """,
     ),
     "pandas": (
@@ -94,6 +107,8 @@ CALLS = {  # those that run, and those that may be refused, with a remedy
         r.plot()
         g.params.unstack()
         g["f"]
+        s.where("30 < age < 40")
+        s.where("sex in ['f']")
         """,
         """
         ldp.Survey("t.xlsx", sheet)
@@ -140,6 +155,27 @@ CALLS = {  # those that run, and those that may be refused, with a remedy
         r.table
         g.loc["f"]
         g.pivot()
+        ldp.Survey.from_csv("t.csv", sheet)
+        ldp.Survey.from_dataframe(t, sheet)
+        ldp.Survey(t.to_dict("records"), sheet)
+        s.questions
+        s.names
+        s.nobs
+        s.epsilon
+        s.dropna()
+        s.merge(s)
+        s.where(sex="f")
+        s.where(lambda d: d.age > 30)
+        r.to_json("r.json")
+        r.to_markdown("r.md")
+        r.to_latex("r.tex")
+        r.to_dict(orient="records")
+        r.sort_values("params")
+        r["nurse"]
+        list(r)
+        g.items()
+        reports.to_csv("x.csv")
+        counts.sum()
         """,
     ),
     "statsmodels": (
@@ -158,6 +194,15 @@ CALLS = {  # those that run, and those that may be refused, with a remedy
         ldp.PrivatizedLogit(warner.privatize(df.late, rng), df[["age"]]).fit(disp=0)
         s.regression("late ~ C(region) + np.log(age)").fit()
         s.regression("age ~ job").fit()
+        m.wald_test("age = sex[T.m]")
+        m.t_test([0, 1, 0])
+        m.get_prediction(pd.DataFrame({"age": [30], "sex": ["f"]}))
+        m.summary().as_latex()
+        m.conf_int().loc["age"]
+        m.cov_params().loc["age", "age"]
+        m.bic
+        s.regression("late ~ job").fit()
+        ldp.plot_coefficients([m, m])
         """,
         """
         s.regression("late ~ age").fit().tidy()
@@ -201,6 +246,14 @@ CALLS = {  # those that run, and those that may be refused, with a remedy
         s.regression("late", "age")
         ldp.regression("late ~ age", t)
         ldp.regression("late ~ age", t, {"late": warner}).fit()
+        m.wald_test_terms()
+        m.zvalues
+        m.model.formula
+        m.pred_table()
+        s.regression("late ~ age").exog
+        s.regression("late ~ age").fit(method="bfgs")
+        s.mixedlm("late ~ age", groups="school")
+        ldp.plot_coefficients(m, m)
         """,
     ),
     "clients": (
@@ -216,6 +269,9 @@ CALLS = {  # those that run, and those that may be refused, with a remedy
         ldp.FrequencyModel(krr.counts(t.job.value_counts())).fit()
         ldp.count(t, krr, "job")
         ldp.count("t.csv", krr, "job")
+        ldp.KRR(pd.Series(jobs), 1.0)
+        ldp.KRR(categories=jobs, epsilon=np.log(3))
+        sheet.client().report({"job": "nurse"})
         """,
         """
         krr.privatize("nurse")
@@ -259,6 +315,15 @@ CALLS = {  # those that run, and those that may be refused, with a remedy
         ldp.FrequencyModel(reports).fit(method="MLE")
         ldp.FrequencyModel(reports).fit(method="nosuch")
         ldp.AssociationModel(reports, df.late)
+        ldp.RAPPOR(epsilon=1.0)
+        ldp.RAPPOR(jobs, epsilon=1.0)
+        ldp.CrosswiseModel(p=.25)
+        ldp.devices.warner(p=.7)
+        ldp.Questionnaire(job=krr)
+        ldp.Questionnaire({"job": jobs}, epsilon=1.0)
+        krr.client().randomize("nurse")
+        krr.p
+        sheet.save("sheet.json")
         """,
     ),
     "privacy": (
@@ -281,6 +346,9 @@ CALLS = {  # those that run, and those that may be refused, with a remedy
         g.test_equal()
         g.differences()
         ldp.by_column("design", {"a": krr})
+        ldp.planning.precision(krr, None, 1000)
+        ldp.privacy.epsilon(krr)
+        a.conditional("job")
         """,
         """
         krr.delta
@@ -314,15 +382,22 @@ CALLS = {  # those that run, and those that may be refused, with a remedy
         ldp.power(krr, n=1000)
         ldp.sample_size(krr)
         ldp.planning.sample_size(krr, margin=.03)
+        ldp.privacy.audit(krr)
+        ldp.privacy.posterior(krr)
+        ldp.planning.power(krr, n=1000)
+        ldp.planning.sample_size(krr, moe=.03)
+        ldp.planning.recommend(jobs, 1.0, power=.9)
+        reports.epsilon
         """,
     ),
 }
 BARE = """
-ldp.Survey.from_csv("t.csv", sheet)
-ldp.privacy.audit(krr)
-r["nurse"]
 r.plot.bar()
-"""  # Python's own errors: attributes of classes, modules and functions
+s.frequencies()
+krr(df.job)
+counts["nurse"]
+m.get_prediction(df.head()).summary_frame()
+"""  # Python's own errors
 
 
 def lines(text: str) -> list[str]:
@@ -352,7 +427,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     t.to_csv(folder / "semi.csv", index=False, sep=";")
     t.drop(columns=["agegroup", "month"]).to_stata(folder / "t.dta", write_index=False)
     s = ldp.Survey(t, sheet)
-    ws = ldp.Survey(t, sheet, weights="w", strata="region", clusters="school")
+    ws = ldp.Survey(t, sheet, weights="w", strata="region", clusters="school", nested=True)
     r, g, a = s.frequencies("job"), s.frequencies("job", by="sex"), s.association("job", "late")
     m = s.regression("late ~ age + sex").fit()
     reports = krr.privatize(df.job, rng)
@@ -372,7 +447,9 @@ def refusal(call: str, known: dict[str, Any]) -> str | None:
     except ldp.LDPError as error:
         return str(error)
     except (AttributeError, TypeError) as error:
-        if re.search(r"it takes |no attribute( \S+)?: |needs the answer", str(error)):
+        if re.search(
+            r"it takes |no attribute( \S+)?: |not subscriptable: |needs the answer", str(error)
+        ):
             return str(error)
         raise
     return None
@@ -411,7 +488,7 @@ def test_remedies_name_what_there_is(known):
         found = [one for one in things[thing] if hasattr(one, names[0])]
         assert found, f"{thing}{path}"
     for name in re.findall(r"\b([A-Z][A-Za-z]+)\(", text):
-        assert hasattr(ldp, name), name
+        assert hasattr(ldp, name) or hasattr(ldp.planning, name), name
 
 
 def test_a_name_that_nobody_knows_has_no_hint():

@@ -12,12 +12,18 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from ldpstats.arguments import Printed, as_array, distribution, numbers, whole_below
+from ldpstats.arguments import (
+    Printed,
+    as_array,
+    distribution,
+    numbers,
+    page_text,
+    whole_below,
+)
 from ldpstats.channels.structured import Channel, Dense
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import sensitive_codes
+from ldpstats.labels import Codes, Labels, Mask, sensitive_codes
 
 
 @runtime_checkable
@@ -35,16 +41,36 @@ class Guarded(Protocol):
     """
 
     @property
-    def categories(self) -> pd.Index[Any]: ...
+    def categories(self) -> Labels: ...
     @property
-    def sensitive(self) -> pd.Index[Any] | None: ...
+    def sensitive(self) -> Labels | None: ...
     @property
-    def shielded(self) -> pd.Index[Any] | None: ...
+    def shielded(self) -> Labels | None: ...
     def channel(self) -> Channel: ...
 
 
+class Guarantee(Printed):
+    """What a channel guarantees to sensitive categories."""
+
+    epsilon: float
+    sensitive: Mask
+    reason: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether the guarantee holds with a finite epsilon."""
+        return bool(np.isfinite(self.epsilon))
+
+    def _text(self, kind: str, reports: dict[str, float]) -> str:
+        k, S = self.sensitive.size, int(self.sensitive.sum())
+        verdict = f"epsilon {self.epsilon:.12g}" if self.holds else f"no epsilon: {self.reason}"
+        width = max(map(len, reports))
+        lines = [f"{kind} of {S} sensitive among {k} categories: {verdict}"]
+        return "\n".join(lines + [f"  {name:<{width}}  {n:.6g}" for name, n in reports.items()])
+
+
 @dataclass(frozen=True, eq=False)
-class ULDP(Printed):
+class ULDP(Guarantee):
     """What a channel guarantees to sensitive categories: the certificate that `uldp` gives.
 
     Parameters
@@ -73,43 +99,33 @@ class ULDP(Printed):
     """
 
     epsilon: float
-    sensitive: npt.NDArray[np.bool_]
+    sensitive: Mask
     n_protected: float
     n_invertible: float
-    revealed: npt.NDArray[np.int64] | None
+    revealed: Codes | None
     reason: str = ""
 
-    @property
-    def holds(self) -> bool:
-        """Whether the guarantee holds with a finite epsilon."""
-        return bool(np.isfinite(self.epsilon))
+    def __str__(self) -> str:
+        reports = {"protected reports": self.n_protected, "invertible reports": self.n_invertible}
+        return self._text("Utility-optimised LDP", reports)
 
     @property
-    def protected(self) -> npt.NDArray[np.int64]:
+    def protected(self) -> Codes:
         """Positions of the protected reports; not available where `revealed` is None."""
         return np.flatnonzero(self._listed() == -1)
 
     @property
-    def invertible(self) -> npt.NDArray[np.int64]:
+    def invertible(self) -> Codes:
         """Positions of the reports that reveal a category, none of them sensitive; as above."""
         return np.flatnonzero(self._listed() >= 0)
 
-    def _listed(self) -> npt.NDArray[np.int64]:
+    def _listed(self) -> Codes:
         if self.revealed is None:
             raise NotAvailable(
                 "the reports were counted by kind and not listed, so they have no positions: use "
                 f"n_protected ({self.n_protected:.4g}) and n_invertible ({self.n_invertible:.4g})"
             )
         return self.revealed
-
-    def __str__(self) -> str:
-        k, S = self.sensitive.size, int(self.sensitive.sum())
-        verdict = f"epsilon {self.epsilon:.12g}" if self.holds else f"no epsilon: {self.reason}"
-        return (
-            f"Utility-optimised LDP of {S} sensitive among {k} categories: {verdict}\n"
-            f"  protected reports   {self.n_protected:.6g}\n"
-            f"  invertible reports  {self.n_invertible:.6g}"
-        )
 
 
 def uldp(Q: Channel | Guarded | npt.ArrayLike, sensitive: Any = None) -> ULDP:
@@ -190,7 +206,7 @@ def as_channel(name: str, Q: Any) -> Channel:
         raise InvalidArgument(name, Q, f"must be a channel, but {error}") from None
 
 
-def sensitive_mask(sensitive: Any, Q: object, channel: Channel) -> npt.NDArray[np.bool_]:
+def sensitive_mask(sensitive: Any, Q: object, channel: Channel) -> Mask:
     """The mask of sensitive categories, from labels of a mechanism or positions in a channel."""
     if isinstance(Q, Guarded):
         labels = Q.sensitive if sensitive is None else sensitive
@@ -213,7 +229,7 @@ def sensitive_mask(sensitive: Any, Q: object, channel: Channel) -> npt.NDArray[n
 
 
 CHANNEL_TOLERANCE, SAMPLER_TOLERANCE = 1e-12, 1e-9  # of an audit, relative to epsilon above 1
-_NO_PRIVACY = "\n  WARNING: no privacy: some report reveals an answer that should be protected"
+_NO_PRIVACY = "  WARNING: no privacy: some report reveals an answer that should be protected"
 
 
 @dataclass(frozen=True)
@@ -256,9 +272,9 @@ class Audit(Printed):
     def agrees(self) -> bool:
         """Whether Q (to 1e-12) and the sampler (to 1e-9) leak no more than declared."""
         size = max(1.0, self.declared)
-        channel, sampler = self.channel - self.declared, self.sampler - self.declared
         return bool(np.isinf(self.declared)) or (
-            channel <= CHANNEL_TOLERANCE * size and sampler <= SAMPLER_TOLERANCE * size
+            self.channel - self.declared <= CHANNEL_TOLERANCE * size
+            and self.sampler - self.declared <= SAMPLER_TOLERANCE * size
         )
 
     @property
@@ -275,20 +291,19 @@ class Audit(Printed):
 
     def __str__(self) -> str:
         verdict = "agree" if self.agrees else "DO NOT AGREE"
-        whole = ""
+        lines = [
+            page_text(f"Privacy audit of {self.mechanism}", 4),
+            f"  epsilon declared             {self.declared:.12g}",
+            f"  epsilon of the channel Q     {self.channel:.12g}",
+            f"  epsilon of the sampler       {self.sampler:.12g}",
+            f"  the three {verdict}",
+        ]
         if self.lifetime is not None:
-            whole = f"\n  epsilon of a lifetime        {self.lifetime:.12g}"
+            lines.append(f"  epsilon of a lifetime        {self.lifetime:.12g}")
         if self.sensitive is not None:
-            whole += "\n  {} of {} categories are protected, the others are not".format(
-                *self.sensitive
-            )
-        return (
-            f"Privacy audit of {self.mechanism}\n"
-            f"  epsilon declared             {self.declared:.12g}\n"
-            f"  epsilon of the channel Q     {self.channel:.12g}\n"
-            f"  epsilon of the sampler       {self.sampler:.12g}\n"
-            f"  the three {verdict}{whole}{'' if self.private else _NO_PRIVACY}"
-        )
+            some, k = self.sensitive
+            lines.append(f"  {some} of {k} categories are protected, the others are not")
+        return "\n".join(lines if self.private else [*lines, _NO_PRIVACY])
 
 
 def epsilon(Q: Channel | Guarded | npt.ArrayLike) -> float:
@@ -376,21 +391,16 @@ def sequential(first: Any, second: Any) -> Dense:
     k, l0 = Q0.shape
     adaptive = _is_several(second)
     if adaptive and len(second) != l0:
-        raise InvalidArgument(
-            "second",
-            f"{len(second)} channels",
-            f"must be one, or {l0}: one for each first report",
-        )
-    if adaptive:
-        after = [as_channel(f"second[{y}]", each) for y, each in enumerate(second)]
-    else:
-        after = [as_channel("second", second)]
-    for y, channel in enumerate(after):
+        remedy = f"must be one, or {l0}: one for each first report"
+        raise InvalidArgument("second", f"{len(second)} channels", remedy)
+    named = (
+        {f"second[{y}]": one for y, one in enumerate(second)} if adaptive else {"second": second}
+    )
+    after = [as_channel(name, one) for name, one in named.items()]
+    for name, channel in zip(named, after, strict=True):
         if channel.shape[0] != k:
-            name = f"second[{y}]" if adaptive else "second"
-            raise InvalidArgument(
-                name, f"channel of {channel.shape[0]} categories", f"must have {k}, as the first"
-            )
+            found = f"channel of {channel.shape[0]} categories"
+            raise InvalidArgument(name, found, f"must have {k}, as the first")
     pairs = sum(channel.shape[1] for channel in after) * (1 if adaptive else l0)
     if k * pairs > _MOST_PAIRS:
         raise NotAvailable(

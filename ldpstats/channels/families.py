@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from math import comb, lgamma
 
 import numpy as np
-import numpy.typing as npt
 
 from ldpstats.arguments import Array
 from ldpstats.channels.structured import Channel, OutputClasses
 from ldpstats.errors import NotAvailable
+from ldpstats.labels import Mask
 from ldpstats.likelihood.blocks import BlockDesign
 from ldpstats.likelihood.rows import BlockRows, Rows, SubsetRows
+from ldpstats.reports.layout import Packed
 
 # -- Ordered categories: nearby ones make nearly the same reports ---------------------------------
 
 
-class _Written(Channel):
-    """A channel whose matrix is written out once."""
-
-    @cached_property
-    def _all(self) -> Array:
-        Q = self._written()
-        Q.flags.writeable = False
-        return Q
-
-    @abstractmethod
-    def _written(self) -> Array:
-        """The matrix, shape (k, l)."""
-
-    def _matrix(self) -> Array:
-        return self._all
-
-
 @dataclass(frozen=True, eq=False)
-class Band(_Written):
+class Band(Channel):
     """``Q[x, y] = p`` for ``x <= y <= x + 2 b``, else q: the square wave of Li et al. (2020).
 
     Parameters
@@ -85,7 +67,7 @@ class Band(_Written):
         """By how much p exceeds q."""
         return self.high * float(-np.expm1(-self.log_ratio))
 
-    def _written(self) -> Array:
+    def _matrix(self) -> Array:
         x, y = np.arange(self.k)[:, None], np.arange(self.shape[1])
         return np.where((y >= x) & (y <= x + 2 * self.b), self.high, self.low)
 
@@ -101,7 +83,7 @@ class Band(_Written):
 
 
 @dataclass(frozen=True, eq=False)
-class Geometric(_Written):
+class Geometric(Channel):
     """``Q[x, y]`` in proportion to ``a^|x - y|``, what lies beyond the ends added to them.
 
     Parameters
@@ -126,7 +108,7 @@ class Geometric(_Written):
     def shape(self) -> tuple[int, int]:
         return self.k, self.k
 
-    def _written(self) -> Array:
+    def _matrix(self) -> Array:
         steps = np.abs(np.subtract.outer(np.arange(self.k), np.arange(self.k)))
         a = np.exp(-self.rate)
         Q = np.exp(-self.rate * steps) / (1.0 + a)
@@ -174,7 +156,7 @@ class Subsets(Channel):
         """Probability of a report under a category outside it, over that under one inside."""
         return self.left_out * self.size / (self.own * (self.k - self.size))
 
-    def patterns(self) -> npt.NDArray[np.bool_]:
+    def patterns(self) -> Mask:
         """All reports as bits, shape (C(k, size), k), in the order of the columns of `matrix`."""
         if self.k > _LARGEST_ENUMERATION:
             raise NotAvailable(
@@ -191,15 +173,11 @@ class Subsets(Channel):
         low = self.left_out / comb(self.k - 1, self.size)
         return np.where(self.patterns().T, high, low)
 
-    def matrix(self) -> Array:
-        self.patterns()  # which refuses what is too large
-        return super().matrix()
-
     def bit_means(self, p: Array) -> Array:
         """P(x in the report), shape (k,), when the category has law `p` of shape (k,)."""
         return np.asarray(self.other * np.sum(p) + self.slope * np.asarray(p))
 
-    def rows(self, y: npt.NDArray[np.uint8]) -> SubsetRows:
+    def rows(self, y: Packed) -> SubsetRows:
         return SubsetRows(y, self.own, self.other, self.k, self.ratio, self.log_high)
 
     def epsilon(self) -> float:

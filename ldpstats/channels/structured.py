@@ -21,15 +21,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ldpstats.arguments import Array, as_array, distribution, listed
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.labels import Mask
 from ldpstats.likelihood.covariance import label_moments
 from ldpstats.likelihood.rows import DenseRows, Rows, StackedRows, UnaryRows, UniformRows
+from ldpstats.reports.layout import Packed
 
 _LARGEST_MATRIX = 1 << 27  # entries that matrix() is willing to form: 1 GB as float64
 
@@ -47,11 +50,11 @@ class OutputClasses:
     sole: Array
     size: Array
 
-    def invertible(self, sensitive: Array) -> npt.NDArray[np.bool_]:
+    def invertible(self, sensitive: Array) -> Mask:
         """Which reveal a category that is not among the codes `sensitive`, shape (c,)."""
         return (self.sole >= 0) & ~np.isin(self.sole, sensitive) & (self.size > 0)
 
-    def protected(self, sensitive: Array) -> npt.NDArray[np.bool_]:
+    def protected(self, sensitive: Array) -> Mask:
         """Which of the other classes can be made, shape (c,)."""
         return ~self.invertible(sensitive) & (self.size > 0)
 
@@ -93,12 +96,7 @@ class Channel(ABC):
 
     def epsilon(self) -> float:
         """Largest ``ln Q[x, y] / Q[x', y]`` over x, x', y, in nats; inf where one is impossible."""
-        Q = self._matrix()
-        high, low = Q.max(axis=0), Q.min(axis=0)
-        seen = high > 0.0
-        if np.any(low[seen] == 0.0):
-            return float("inf")
-        return float(np.log(high[seen] / low[seen]).max())
+        return float(self._classes(slice(None), 0.0).log_ratio.max())
 
     def output_classes(self) -> OutputClasses:
         """What each report, or class of reports, distinguishes: see `privacy.uldp`."""
@@ -158,6 +156,8 @@ class Channel(ABC):
         InvalidArgument
             If a possible report has probability zero under p.
         """
+        if (scores := self._scores()) is not None:
+            return scores.information(p)
         Q, m = self.emitted(p)
         return np.asarray((Q / m) @ Q.T)
 
@@ -178,6 +178,8 @@ class Channel(ABC):
         mean : array, shape (3, k)
             The same over the reports of the frequencies p.
         """
+        if (scores := self._scores()) is not None:
+            return scores.moments(p, features)
         Q, m = self.emitted(p)
         return label_moments(Q, features @ (Q / m), p)
 
@@ -186,9 +188,15 @@ class Channel(ABC):
 
         `features` has the shape (q, k), both results have (q,).
         """
+        if (scores := self._scores()) is not None:
+            return scores.reach(p, features)
         Q, m = self.emitted(p)
         u = features @ (Q / m)
         return u.min(axis=1), u.max(axis=1)
+
+    def _scores(self) -> BitScores | None:
+        """The law of the scores where each category owns a bit of its own; None elsewhere."""
+        return None
 
     def emitted(self, p: Array) -> tuple[Array, Array]:
         """Columns of Q that are not zero, and their probabilities under p, all positive."""
@@ -396,9 +404,7 @@ class Bits(Channel):
 
     def _listed(self) -> Array:
         """`members` as an array, shape (k, h)."""
-        if isinstance(self.members, range):
-            return np.arange(self.members.start, self.members.stop, self.members.step)[:, None]
-        return self.members
+        return np.array(self.members)[:, None] if isinstance(self.members, range) else self.members
 
     def design(self) -> Array:
         """Indicator of own bits, shape (k, n_bits)."""
@@ -416,20 +422,17 @@ class Bits(Channel):
 
     def bit_means(self, p: Array) -> Array:
         """P(bit j = 1), shape (n_bits,), when the category has law `p` of shape (k,)."""
-        if self.unary:
-            owned = np.asarray(p, dtype=np.float64)
-        else:
-            owned = np.asarray(p @ self.design())
+        owned = np.asarray(p, dtype=np.float64) if self.unary else p @ self.design()
         return np.asarray(self.p0 * np.sum(p) + (self.p1 - self.p0) * owned)
-
-    def _matrix(self) -> Array:
-        return pattern_law(self.p0 + (self.p1 - self.p0) * self.design())
 
     def matrix(self) -> Array:
         check_patterns(self.n_bits)
         return super().matrix()
 
-    def rows(self, y: npt.NDArray[np.uint8]) -> Rows:
+    def _matrix(self) -> Array:
+        return pattern_law(self.p0 + (self.p1 - self.p0) * self.design())
+
+    def rows(self, y: Packed) -> Rows:
         if self.unary and 0.0 < self.p0 < 1.0 and self.p1 < 1.0:
             return UnaryRows(y, self.p1, self.p0, self.n_bits)
         bits = np.unpackbits(y, axis=1, count=self.n_bits, bitorder="little").astype(np.float64)
@@ -443,36 +446,24 @@ class Bits(Channel):
         scale[~np.isfinite(scale)] = 0.0  # a report that no category can make keeps a row of zeros
         return DenseRows(np.exp(W - scale[:, None]), scale)
 
+    @property
+    def _open(self) -> bool:
+        """Whether every category can make every report."""
+        return 0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0
+
     def _scores(self) -> BitScores | None:
-        """The law of the scores where each category owns a bit of its own; None elsewhere."""
-        if self.unary and 0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0:
-            return unary_scores(self.p1, self.p0, self.n_bits, np.empty(0))
-        return None
-
-    def information(self, p: Array) -> Array:
-        scores = self._scores()
-        return super().information(p) if scores is None else scores.information(p)
-
-    def score_moments(self, p: Array, features: Array) -> tuple[Array, Array]:
-        scores = self._scores()
-        if scores is None:
-            return super().score_moments(p, features)
-        return scores.moments(p, features)
-
-    def score_reach(self, p: Array, features: Array) -> tuple[Array, Array]:
-        scores = self._scores()
-        if scores is None:
-            return super().score_reach(p, features)
-        return scores.reach(p, features)
+        if not (self.unary and self._open):
+            return None
+        return unary_scores(self.p1, self.p0, self.n_bits, np.empty(0))
 
     def output_classes(self) -> OutputClasses:
-        if self.n_bits <= 12 or not (0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0):
+        if self.n_bits <= 12 or not self._open:
             return super().output_classes()
-        one = np.ones(1)  # every category can make every report
+        one = np.ones(1)
         return OutputClasses(self.epsilon() * one, np.array([-1]), n_patterns(self.n_bits) * one)
 
     def one_sided(self, sensitive: Array) -> OutputClasses:
-        if self.n_bits <= 12 or not (0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0):
+        if self.n_bits <= 12 or not self._open:
             return super().one_sided(sensitive)
         ratio = self._largest_ratio(sensitive) if sensitive.size else -np.inf
         return replace(self.output_classes(), log_ratio=np.array([ratio]))
@@ -600,16 +591,11 @@ class Kronecker(Channel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        k = l = 1  # noqa: E741
-        for channel in self.channels:
-            k, l = k * channel.shape[0], l * channel.shape[1]  # noqa: E741
+        k, l = (prod(sizes) for sizes in zip(*(c.shape for c in self.channels), strict=True))  # noqa: E741
         return k, l
 
     def _matrix(self) -> Array:
-        Q: Array = np.ones((1, 1))
-        for channel in self.channels:
-            Q = np.kron(Q, channel.matrix())
-        return Q
+        return reduce(np.kron, [channel.matrix() for channel in self.channels])
 
     def forward(self, p: Array) -> Array:
         law = np.reshape(p, [channel.shape[0] for channel in self.channels])
@@ -735,28 +721,16 @@ class BitScores:
         third = (spread * (1.0 - 2.0 * tilted)) @ (bits**3).T
         total = log.sum(axis=1) - t * (self.constant @ p)
         mass = weight * np.exp(total)
-        mean = np.array(
-            [
-                F @ self.constant + bits @ self.noise,
-                mass @ (second + first**2),
-                (mass * t) @ (third + 3.0 * first * second + first**3),
-            ]
-        )
+        _, square, cube = _raw(first, second, third)
+        mean = np.array([F @ self.constant + bits @ self.noise, mass @ square, (mass * t) @ cube])
         g = own_F * self.gain  # the own bit has another law where its owner is the category
         first = first + g * (owned - tilted)
         second = second + g**2 * (owned_spread - spread)
         third = third + g**3 * (owned_spread * (1.0 - 2.0 * owned) - spread * (1.0 - 2.0 * tilted))
         mass_own = weight[:, None] * np.exp(total[:, None] - log + log_own)
-        own = np.array(
-            [
-                (mass_own * first).sum(axis=0),
-                (mass_own * t[:, None] * (second + first**2)).sum(axis=0),
-                (mass_own * t[:, None] ** 2 / 2.0 * (third + 3.0 * first * second + first**3)).sum(
-                    axis=0
-                ),
-            ]
-        )
-        return own, mean
+        powers = 1.0, t[:, None], t[:, None] ** 2 / 2.0
+        moments = zip(powers, _raw(first, second, third), strict=True)
+        return np.array([(mass_own * power * raw).sum(axis=0) for power, raw in moments]), mean
 
     def reach(self, p: Array, features: Array) -> tuple[Array, Array]:
         """Least and largest ``features . w / d`` of any pattern of bits; features (q, k)."""
@@ -787,6 +761,11 @@ class BitScores:
         weight = chance * np.exp(-t[:, None] * (self.gain * p))
         mean = 1.0 - chance + weight
         return weight / mean, np.log(mean)
+
+
+def _raw(first: Array, second: Array, third: Array) -> tuple[Array, Array, Array]:
+    """Raw moments from cumulants."""
+    return first, second + first**2, third + 3.0 * first * second + first**3
 
 
 def unary_scores(p1: Any, p0: Any, owners: int, others: Array) -> BitScores:

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 import ldpstats as ldp
 from ldpstats import io
@@ -30,6 +29,7 @@ from ldpstats.cli.common import (
     add_output,
     add_reading,
     added,
+    adder,
     check_csv,
     check_output,
     in_file,
@@ -38,15 +38,12 @@ from ldpstats.cli.common import (
     output_files,
     progress,
 )
-from ldpstats.engines.database import SUFFIXES
 from ldpstats.engines.others import ENGINES
 from ldpstats.engines.others import opened as opened_table
 from ldpstats.engines.parquet import found_files
-from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable, NotIdentified
-from ldpstats.estimators import JOINT_ESTIMATORS
+from ldpstats.estimators import ESTIMATORS, JOINT_ESTIMATORS
 from ldpstats.inference.designs.linearisation import SINGLE_UNIT
-from ldpstats.io.dictionary import DictionaryTable
 from ldpstats.io.google import header_of
 from ldpstats.io.reports import SURVEY_COLUMNS, read_fingerprints
 from ldpstats.io.storage import FilePath
@@ -56,6 +53,7 @@ from ldpstats.mechanisms.hashed import Hashed
 from ldpstats.models.association.evidence import METHODS
 from ldpstats.models.association.groups import variable_names
 from ldpstats.models.dictionary.search import SEARCHES, THRESHOLDS
+from ldpstats.models.layout import distinct_lines
 from ldpstats.models.plots import moved
 from ldpstats.survey.analyses import sums_suffice, watching
 from ldpstats.survey.data import held_on, rows_of
@@ -83,39 +81,30 @@ name columns of a complex sample, frequencies are those of its population, and t
 def add_fit(commands: Any) -> None:
     words = "estimate the frequencies of the categories from reports"
     command = added(commands, "fit", _fit, words, _FIT)
-    add = command.add_argument
-    add("input", metavar="INPUT", nargs="+", help=INPUTS)
-    of = command.add_mutually_exclusive_group(required=True)
-    of.add_argument(
-        "--spec", action=Once, metavar="FILE", help="specification of the mechanism (JSON)"
-    )
-    of.add_argument("--params", metavar="FILE", help="parameters of google/rappor (CSV)")
-    of.add_argument("--questionnaire", metavar="FILE", help="questionnaire of the table (JSON)")
-    add("--column", action=Once, help="column of reports (default: report)")
-    add("--count", metavar="COLUMN", help="column of counts, where a row is many reports")
-    add(
-        "--cohort",
-        action=Once,
-        metavar="COLUMN",
-        help="column of cohorts (default: reports are cohort:report)",
-    )
-    among = command.add_mutually_exclusive_group()
-    among.add_argument(
-        "--candidates", action=Once, metavar="FILE", help="text file of candidates, one a line"
-    )
-    among.add_argument("--map", metavar="FILE", help="map of candidates of google/rappor (CSV)")
+    add = adder(command)
+    add("input", INPUTS, "INPUT", nargs="+")
+    add_of = adder(command.add_mutually_exclusive_group(required=True))
+    add_of("--spec", "specification of the mechanism (JSON)", "FILE", action=Once)
+    add_of("--params", "parameters of google/rappor (CSV)", "FILE")
+    add_of("--questionnaire", "questionnaire of the table (JSON)", "FILE")
+    add("--column", "column of reports (default: report)", action=Once)
+    add("--count", "column of counts, where a row is many reports", "COLUMN")
+    add("--cohort", "column of cohorts (default: reports are cohort:report)", "COLUMN", action=Once)
+    add_among = adder(command.add_mutually_exclusive_group())
+    add_among("--candidates", "text file of candidates, one a line", "FILE", action=Once)
+    add_among("--map", "map of candidates of google/rappor (CSV)", "FILE")
     words = "with --questionnaire: public column that makes groups; may be given again"
-    add("--by", action="append", default=[], metavar="COLUMN", help=words)
+    add("--by", words, "COLUMN", several=True)
     add_where(add)
-    add("--bits", action="store_true", help="sum bits instead of keeping their patterns")
+    add("--bits", "sum bits instead of keeping their patterns")
     words = "mle (default), inversion (default with candidates or --bits), lasso, em, ..."
-    add("--method", help=f"estimator: {words}")
+    add("--method", f"estimator: {words}", "METHOD")
     words = "list the categories detected, corrected for multiple tests: "
     words += f"{', '.join(_CORRECTIONS)} (default for candidates: {_CORRECTIONS[0]})"
-    add("--detect", choices=_CORRECTIONS, metavar="METHOD", help=words)
+    add("--detect", words, "METHOD", choices=_CORRECTIONS)
     words = "1 - coverage of intervals, and error rate of --detect"
     add_output(add, words, "categories", "the estimates")
-    add("--csv", metavar="FILE", help="write the table of estimates as CSV; - prints it instead")
+    add("--csv", "write the table of estimates as CSV; - prints it instead", "FILE")
     add_engine(add)
     add_reading(add, "answers", "count and report them", missing=None)
     add_design(command)
@@ -127,8 +116,6 @@ def _fit(given: argparse.Namespace) -> None:
     check_output(given, (*map(str, files), *of, given.candidates, given.map, in_file(given.csv)))
     check_csv(given)
     if given.method is not None:
-        from ldpstats.estimators import ESTIMATORS
-
         one_of("method", given.method, tuple(ESTIMATORS))
     design = design_of(given)
     if given.questionnaire is None:
@@ -138,15 +125,14 @@ def _fit(given: argparse.Namespace) -> None:
     with output_files(given, given.csv) as write, running(given):
         results = estimate()
         document = results.to_json()
-        frame: str = results.to_frame(given.alpha).to_csv(index=False, lineterminator="\n")
+        frame = results.to_frame(given.alpha).to_csv(index=False, lineterminator="\n")
         table = str(results.summary(given.alpha, given.max_rows, given.details))
         if isinstance(results, ldp.FrequencyResults) and (
             given.detect or results.unexplained is not None
         ):
             table += f"\n\n{_detected(results, given)}"
         write(document, lambda: results.plot(alpha=given.alpha, title=given.title), frame)
-    printed = document if given.json == "-" else frame.rstrip("\n") if given.csv == "-" else table
-    print(printed)
+    print(document if given.json == "-" else frame.rstrip("\n") if given.csv == "-" else table)
 
 
 def _from_counts(given: argparse.Namespace, files: list[Path]) -> Callable[[], Any]:
@@ -192,8 +178,7 @@ def _modelled(given: argparse.Namespace, counts: Any, candidates: Any) -> ldp.Fr
         remedy = "holds no report: nothing can be estimated"
         raise InvalidArgument("input", source(given), remedy)
     model = ldp.FrequencyModel(counts, candidates=candidates, name=given.column)
-    results: ldp.FrequencyResults = model.fit(given.method)
-    return results
+    return model.fit(given.method)
 
 
 def _counts(
@@ -262,21 +247,15 @@ def _candidates(given: argparse.Namespace, mechanism: ldp.Mechanism) -> Any:
             raise InvalidArgument(flag, path, f"must be left out: {mechanism} lists its categories")
         return None
     if path is None:
-        raise InvalidArgument(
-            flag,
-            None,
-            f"is needed: any text is an answer to {mechanism}; name a file of candidates",
-        )
+        remedy = f"is needed: any text is an answer to {mechanism}; name a file of candidates"
+        raise InvalidArgument(flag, None, remedy)
     if given.map is None:
         return io.read_candidates(path)
     if not isinstance(mechanism, ldp.RAPPOR):
         raise InvalidArgument(flag, path, f"goes with RAPPOR only, not with {mechanism}")
     if not path.lower().endswith((".csv", ".csv.gz")):
-        raise InvalidArgument(
-            flag,
-            path,
-            "must end in .csv or .csv.gz; a list, one candidate a line, goes with --candidates",
-        )
+        remedy = "must end in .csv or .csv.gz; a list, one candidate a line, goes with --candidates"
+        raise InvalidArgument(flag, path, remedy)
     return io.read_rappor_map(path, mechanism)
 
 
@@ -286,18 +265,13 @@ def _check_size(method: str | None, mechanism: ldp.Mechanism, candidates: Any) -
         return
     k = len(mechanism.labels(candidates))
     if k > LARGEST_DENSE:
-        raise InvalidArgument(
-            "--method",
-            method,
-            f"has no standard errors for {k} candidates, {LARGEST_DENSE} at most: use "
-            "--method lasso, which selects among them first",
-        )
+        remedy = f"has no standard errors for {k} candidates, {LARGEST_DENSE} at most: use "
+        remedy += "--method lasso, which selects among them first"
+        raise InvalidArgument("--method", method, remedy)
 
 
 def _detected(results: ldp.FrequencyResults, given: argparse.Namespace) -> str:
     """The categories detected, one a line."""
-    from ldpstats.models.layout import distinct_lines
-
     if results.caution:
         return f"Detected: not shown; the list is not complete, and {results.caution}"
     method = given.detect or _CORRECTIONS[0]
@@ -340,38 +314,38 @@ def add_associate(commands: Any) -> None:
     stray = "the table of another variable is given by --with {} --id COLUMN; several files of one "
     stray += "table by a pattern in quotes"
     command.set_defaults(stray=stray)
-    add = command.add_argument
-    add("input", metavar="INPUT", help="table of reports: a file, a folder or a pattern in quotes")
+    add = adder(command)
+    add("input", "table of reports: a file, a folder or a pattern in quotes", "INPUT")
 
-    def each(name: str, metavar: str, words: str, **how: Any) -> None:
-        add(name, action="append", default=[], metavar=metavar, help=f"each: {words}", **how)
+    def each(name: str, metavar: str, words: str) -> None:
+        add(name, f"each: {words}", metavar, several=True)
 
     each("--spec", "FILE", "specification of the mechanism (JSON)")
     words = "questionnaire of the table (JSON), instead of --spec"
-    add("--questionnaire", metavar="FILE", help=words)
+    add("--questionnaire", words, "FILE")
     each("--column", "COLUMN", "column of reports (default with --with: report)")
     words = "name of the variable (default: its column, or its table where columns are alike)"
     each("--name", "NAME", words)
     add_where(add)
     each("--cohort", "COLUMN", "column of cohorts (default: reports are cohort:report)")
     words = "devices drew each report afresh: no two come from one permanent response"
-    add("--drawn-afresh", action="store_true", help=words)
+    add("--drawn-afresh", words)
     words = "text file, one a line: candidates, or the categories to keep where all are known"
     each("--candidates", "FILE", words)
-    add("--other", action="store_true", help='add a category "Other" for all other answers')
+    add("--other", 'add a category "Other" for all other answers')
     words = "table of the next variable (once for each but the first)"
-    add("--with", dest="others", action="append", default=[], metavar="FILE", help=words)
-    add("--id", metavar="COLUMN", help="column that identifies the respondents, in every table")
-    add("--count", metavar="COLUMN", help="column of counts, where a row is many respondents")
+    add("--with", words, "FILE", dest="others", several=True)
+    add("--id", "column that identifies the respondents, in every table", "COLUMN")
+    add("--count", "column of counts, where a row is many respondents", "COLUMN")
     words = "mle (default), one_step, em, inversion, ..."
-    add("--method", metavar="NAME", help=f"estimator: {words}")
+    add("--method", f"estimator: {words}", "NAME")
     words = f"test of independence: score (default), {', '.join(METHODS[1:])}"
-    add("--test", choices=METHODS, metavar="NAME", help=words)
+    add("--test", words, "NAME", choices=METHODS)
     words = "score, pearson: permutations for the p-value (default: 999 if counts are small)"
-    add("--permutations", type=int, metavar="B", help=words)
+    add("--permutations", words, "B", type=int)
     words = "bootstrap: surveys to simulate (default: 199)"
-    add("--surveys", type=int, metavar="B", help=words)
-    add("--seed", type=int, help="seed of permutations and simulated surveys, which need one")
+    add("--surveys", words, "B", type=int)
+    add("--seed", "seed of permutations and simulated surveys, which need one", type=int)
     add_output(add, "1 - coverage of intervals", "cells", "the table", _PLOTS)
     words = "leave such respondents out, and count them"
     add_engine(add)
@@ -427,13 +401,8 @@ def _unweighted(given: argparse.Namespace, how: dict[str, Any]) -> Callable[[], 
         if not counts.nobs:
             remedy = "holds no respondent with a report on every variable: nothing can be estimated"
             raise InvalidArgument("input", given.input, remedy)
-        model = ldp.AssociationModel(
-            counts,
-            candidates=candidates,
-            other=given.other,
-            names=names,
-            memoised=False if given.drawn_afresh else None,
-        )
+        asked = {"candidates": candidates, "names": names, **_kinds(given)}
+        model = ldp.AssociationModel(counts, **asked)
         results = model.fit(given.method)
         test: ldp.TestResult | None
         if how or given.test not in (None, METHODS[0]):
@@ -453,16 +422,16 @@ def _weighted(given: argparse.Namespace, design: Mapping[str, Any]) -> Callable[
     def fit() -> Fitted:
         survey = opened(given, sheet, design)
         with watching(survey.data if on_a_terminal() else None):
-            results = survey.association(
-                *given.column,
-                candidates=candidates,
-                other=given.other,
-                memoised=False if given.drawn_afresh else None,
-            )
+            results = survey.association(*given.column, candidates=candidates, **_kinds(given))
         refuse_missing(given, results.n_missing)
         return results, _default_test(results), True
 
     return fit
+
+
+def _kinds(given: argparse.Namespace) -> dict[str, Any]:
+    """What answers and devices are taken to be, as arguments of an association."""
+    return {"other": given.other, "memoised": False if given.drawn_afresh else None}
 
 
 def _default_test(results: Any) -> ldp.TestResult | None:
@@ -530,27 +499,26 @@ _MOST_CHARACTERS = 1 << 16  # of a range
 
 def add_survey(commands: Any) -> None:
     words = "specify how strings that nobody listed are reported"
-    command = added(commands, "survey", _survey, words, _SURVEY, _SURVEY_EXAMPLES)
-    add = command.add_argument
-    add("output", metavar="OUTPUT", help="specification to write (JSON)")
+    add = adder(added(commands, "survey", _survey, words, _SURVEY, _SURVEY_EXAMPLES))
+    add("output", "specification to write (JSON)", "OUTPUT")
     words = "characters of a string, a multiple of --gram; longer strings lose their end"
-    add("--length", type=int, required=True, metavar="M", help=words)
-    add("--gram", type=int, required=True, metavar="N", help="characters of a gram")
+    add("--length", words, "M", type=int, required=True)
+    add("--gram", "characters of a gram", "N", type=int, required=True)
     words = "the characters of strings, such as a-z0-9.-"
-    add("--alphabet", required=True, metavar="TEXT", help=words)
+    add("--alphabet", words, "TEXT", required=True)
     words = "privacy of all that a respondent reports, in nats"
-    add("--epsilon", type=float, required=True, help=words)
+    add("--epsilon", words, type=float, required=True)
     words = "shares of epsilon: of the string, the first and the second gram (default: a third)"
-    add("--split", type=float, nargs=3, metavar=("STRING", "GRAM", "GRAM"), help=words)
-    add("--gram-mechanism", metavar="NAME", help="best (default), krr, oue, orr, rappor")
-    add("--string-mechanism", metavar="NAME", help="orr (default), rappor")
+    add("--split", words, ("STRING", "GRAM", "GRAM"), type=float, nargs=3)
+    add("--gram-mechanism", "best (default), krr, oue, orr, rappor", "NAME")
+    add("--string-mechanism", "orr (default), rappor", "NAME")
     words = "characters from one gram to the next (default: N): less makes grams overlap"
-    add("--step", type=int, metavar="S", help=words)
+    add("--step", words, "S", type=int)
     words = "character that fills short strings, not one of the alphabet (default: a space)"
-    add("--pad", default=" ", metavar="CHARACTER", help=words)
+    add("--pad", words, "CHARACTER", default=" ")
     words = "character of the alphabet to put for any other (default: refuse such strings)"
-    add("--replace", metavar="CHARACTER", help=words)
-    add("--force", action="store_true", help="overwrite a file that exists")
+    add("--replace", words, "CHARACTER")
+    add("--force", "overwrite a file that exists")
 
 
 def _survey(given: argparse.Namespace) -> None:
@@ -570,7 +538,7 @@ def _characters(text: str) -> str:
         first, last = map(ord, pair.groups())
         if not 0 <= last - first < _MOST_CHARACTERS:
             remedy = (
-                "is not a range upwards: write it as a-z; put a hyphen that is a character last"
+                "is not a range upwards: write it as a-z; a hyphen that is a character goes last"
             )
             raise InvalidArgument("--alphabet", pair[0], remedy)
         return "".join(map(chr, range(first, last + 1)))
@@ -584,24 +552,22 @@ def _characters(text: str) -> str:
 
 def add_discover(commands: Any) -> None:
     words = "find frequent strings that nobody listed, from reports"
-    command = added(commands, "discover", _discover, words, _DISCOVER, _DISCOVER_EXAMPLES)
-    add = command.add_argument
-    defaults = {
-        name: p.default for name, p in signature(ldp.DictionaryModel.fit).parameters.items()
-    }
-    add("input", metavar="INPUT", nargs="+", help=INPUTS)
+    add = adder(added(commands, "discover", _discover, words, _DISCOVER, _DISCOVER_EXAMPLES))
+    fit = signature(ldp.DictionaryModel.fit).parameters
+    defaults = {name: parameter.default for name, parameter in fit.items()}
+    add("input", INPUTS, "INPUT", nargs="+")
     words = "specification of the survey (JSON)"
-    add("--survey", metavar="FILE", required=True, help=words)
+    add("--survey", words, "FILE", required=True)
     words = "regular expression that a string must match as a whole, or it is not tested"
-    add("--keep", metavar="REGEX", help=words)
+    add("--keep", words, "REGEX")
     words = f"likelihood or cliques (default: {defaults['search']})"
-    add("--search", metavar="NAME", default=defaults["search"], help=words)
+    add("--search", words, "NAME", default=defaults["search"])
     words = "frequency from which a pair of grams is an edge: standard, fpe16 or a number"
     words += f" (default: {defaults['threshold']})"
-    add("--threshold", default=defaults["threshold"], help=words)
+    add("--threshold", words, default=defaults["threshold"])
     for name, (kind, words) in _NUMBERS.items():
         words += f" (default: {defaults[name]:g})"
-        add(option(name), type=kind, default=defaults[name], metavar="N", help=words)
+        add(option(name), words, "N", type=kind, default=defaults[name])
     words = "probability of finding any string that nobody holds, and 1 - coverage of intervals"
     plot = "the strings or the graph of their grams"
     add_output(add, words, "strings", plot, ("strings", "graph"))
@@ -628,8 +594,7 @@ def _discover(given: argparse.Namespace) -> None:
             raise InvalidArgument("input", source(given), "holds no report: nothing can be found")
         model = ldp.DictionaryModel(reports, keep=given.keep)
         with progress("discovering") as advance:
-            show = None if advance is None else lambda stage, fraction: advance(fraction, stage)
-            results = model.fit(**how, progress=show)
+            results = model.fit(**how, progress=lambda stage, done: advance(done, stage))
         tested = results.candidates_frame.rename_axis("string").reset_index()
         document = results.to_dict() | {"tested": tested.to_dict(orient="records")}
         text = json.dumps(document, allow_nan=False)
@@ -645,49 +610,20 @@ def _reports(
     given: argparse.Namespace, files: list[Path], survey: ldp.DictionarySurvey
 ) -> ldp.DictionaryReports:
     """The reports of all files, one after another."""
-    there = on_engine(given, files)
     reports = survey.no_reports()
-    how: dict[str, Any] = {"missing": given.missing, "na": given.na}
     with running(given), progress("reading") as advance:
-        if there:  # with --on-error report those that cannot be read are left out, with warnings
-            query = _query(given, source(given), given.on_error)
-            if given.on_error == "report":  # the first batch comes once every file was read
-                next(query.batches(SURVEY_COLUMNS), None)
-            left_out = dict(query.left_out)
+        if on_engine(given, files) and given.on_error == "report":
+            query = opened_table(source(given), "input", None, given.engine, given.on_error)
+            assert query is not None  # for Parquet files
+            next(query.batches(SURVEY_COLUMNS), None)  # comes once every file was read
+            left_out = dict(query.left_out)  # those that cannot be, with warnings
             files = [file for file in files if str(file) not in left_out]
         for number, file in enumerate(files):
             show = moved(advance, number, len(files))
-            if there:
-                more = _engine_rows(given, file, survey, show)
-            else:
-                more = io.read_dictionary_reports(file, survey, **how, advance=show)
-            reports = reports + more
+            reports = reports + io.read_dictionary_reports(
+                file, survey, missing=given.missing, na=given.na, advance=show
+            )
     return reports
-
-
-def _engine_rows(
-    given: argparse.Namespace, file: Path, survey: ldp.DictionarySurvey, advance: Any
-) -> ldp.DictionaryReports:
-    table = DictionaryTable(file, survey, list(SURVEY_COLUMNS), given.na)
-    query = _query(given, file, "raise")
-    beside = [column for column in table.optional if column in query.columns]
-    total = max(1, len(query))
-
-    def frames() -> Iterator[pd.DataFrame]:
-        done = 0
-        for batch in query.batches([*SURVEY_COLUMNS, *beside]):
-            yield batch.to_pandas(types_mapper=pd.ArrowDtype)
-            done += batch.num_rows
-            if advance is not None:
-                advance(done / total)
-
-    return table.gathered(frames(), given.missing)
-
-
-def _query(given: argparse.Namespace, table: object, on_error: str) -> Query:
-    query = opened_table(table, "input", None, given.engine, on_error)
-    assert query is not None  # for Parquet files
-    return query
 
 
 # -- How often each combination of reports was seen, from the tables that the options name --------
@@ -781,19 +717,16 @@ def _counted(
     mechanisms: Sequence[Any],
     columns: Sequence[str],
     cohorts: Sequence[str | None],
-) -> ldp.JointCounts:
+) -> Any:
     """Counts of combinations of reports, read chunk by chunk, one file of a table after another."""
     how: dict[str, Any] = {"id": given.id, "missing": missing(given), "na": given.na}
-    total: Any = None
+    how |= {"cohorts": cohorts, "count": given.count}
+    total: Any = 0
     with progress("counting") as advance:
         for number, paths in enumerate(zip(*files, strict=True)):
             how["advance"] = moved(advance, number, len(files[0]))
-            part = io.read_joint_counts(
-                paths, mechanisms, columns, given.count, cohorts=cohorts, **how
-            )
-            total = part if total is None else total + part
-    counts: ldp.JointCounts = total
-    return counts
+            total = total + io.read_joint_counts(paths, mechanisms, columns, **how)
+    return total
 
 
 # -- Tables of a questionnaire on the command line: options, and the survey they describe ---------
@@ -804,9 +737,9 @@ def add_where(add: Callable[..., Any]) -> None:
     words = (
         "with --questionnaire: only respondents for whom this holds, \"age >= 18 and sex == 'f'\""
     )
-    add("--where", metavar="CONDITION", help=words)
+    add("--where", words, "CONDITION")
     words = "with --questionnaire: what is between the fields of a CSV file (default: a comma)"
-    add("--sep", metavar="CHARACTER", help=words)
+    add("--sep", words, "CHARACTER")
 
 
 def missing_codes(given: argparse.Namespace) -> Any:
@@ -835,9 +768,7 @@ def refuse_options(given: argparse.Namespace, names: Sequence[str], remedy: str)
 
 def missing(given: argparse.Namespace) -> str:
     """What to do with missing answers: count them where a questionnaire expects some."""
-    default = "raise" if given.questionnaire is None else "count"
-    chosen: str = given.missing or default
-    return chosen
+    return str(given.missing or ("raise" if given.questionnaire is None else "count"))
 
 
 def opened(
@@ -887,10 +818,10 @@ _SPARK = {  # of a session of our own; spark-submit has its own settings
 def add_engine(add: Callable[..., Any]) -> None:
     """The options of commands that count on an engine."""
     words = f"what counts the rows of Parquet files: {', '.join(ENGINES)} (default: duckdb)"
-    add("--engine", choices=tuple(ENGINES), metavar="NAME", help=words)
+    add("--engine", words, "NAME", choices=tuple(ENGINES))
     words = "a file that is damaged, or of another table: refuse all (default: raise), or report "
     words += "it and count the others (report)"
-    add("--on-error", choices=("raise", "report"), default="raise", help=words)
+    add("--on-error", words, choices=("raise", "report"), default="raise")
 
 
 def source(given: argparse.Namespace) -> Any:
@@ -910,8 +841,7 @@ def on_engine(given: argparse.Namespace, files: list[Path]) -> bool:
 
     CSV is read chunk by chunk.
     """
-    kinds = (".parquet", *SUFFIXES)
-    if all(file.name.lower().endswith(kinds) for file in files):
+    if all(file.name.lower().endswith(".parquet") for file in files):
         return True
     refuse_engine(given, "goes with Parquet files: others are read chunk by chunk")
     return False
@@ -1008,11 +938,8 @@ def candidates_of(path: str | None, mechanism: Any, name: str) -> list[Any] | No
         return None
     if path is None:
         if mechanism.is_open:
-            raise InvalidArgument(
-                "--candidates",
-                None,
-                f"is needed for {name}: any text is an answer to {mechanism}; name a file",
-            )
+            remedy = f"is needed for {name}: any text is an answer to {mechanism}; name a file"
+            raise InvalidArgument("--candidates", None, remedy)
         return None
     listed = io.read_candidates(path)
     if mechanism.is_open:
@@ -1047,23 +974,21 @@ _RULES = ("not_nested", "single_unit")
 
 def add_design(command: argparse.ArgumentParser) -> None:
     """The options of commands that estimate from a complex sample."""
-    add = command.add_argument_group(
-        "complex samples",
-        "with --questionnaire: public columns that say how respondents were sampled",
-    ).add_argument
-    add("--weights", action=Once, metavar="COLUMN", help="column of sampling weights")
+    words = "with --questionnaire: public columns that say how respondents were sampled"
+    add = adder(command.add_argument_group("complex samples", words))
+    add("--weights", "column of sampling weights", "COLUMN", action=Once)
 
     def by_stage(name: str, words: str) -> None:
         words += "; given again for each further stage"
-        add(name, action="append", default=[], metavar="COLUMN", help=words)
+        add(name, words, "COLUMN", several=True)
 
     by_stage("--strata", f"column of strata, {_NONE} where a stage has none")
     by_stage("--clusters", "column of sampling units")
     by_stage("--fpc", "column of numbers of units in the population, or of sampled fractions")
     words = "labels of units are unique in the whole table (default: within their stratum)"
-    add("--not-nested", action="store_true", help=words)
+    add("--not-nested", words)
     words = f"a stratum with a single unit: {', '.join(SINGLE_UNIT)} (default: {SINGLE_UNIT[0]})"
-    add("--single-unit", choices=SINGLE_UNIT, metavar="RULE", help=words)
+    add("--single-unit", words, "RULE", choices=SINGLE_UNIT)
 
 
 def design_of(given: argparse.Namespace) -> dict[str, Any]:

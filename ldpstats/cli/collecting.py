@@ -19,6 +19,7 @@ from ldpstats.cli.common import (
     Once,
     add_reading,
     added,
+    adder,
     distinct,
     label_list,
     numbers_in,
@@ -63,44 +64,43 @@ Use a reverse proxy for TLS, with --behind-proxy. The page "The collector" of th
 
 def add_collect(commands: Any) -> None:
     words = "take the answer sheets of a questionnaire over HTTP"
-    command = added(commands, "collect", _collect, words, _COLLECT)
-    add = command.add_argument
-    add("questionnaire", metavar="QUESTIONNAIRE", help="the questionnaire (JSON)")
-    add("--to", metavar="DIR", required=True, help="where to keep the sheets")
+    add = adder(added(commands, "collect", _collect, words, _COLLECT))
+    add("questionnaire", "the questionnaire (JSON)", "QUESTIONNAIRE")
+    add("--to", "where to keep the sheets", "DIR", required=True)
     words = (
         "words that replace those of the page, as ldpstats page --write-texts writes them (JSON)"
     )
-    add("--texts", metavar="FILE", help=words)
-    add("--host", default="127.0.0.1", help="where to listen (default: 127.0.0.1)")
-    add("--port", type=int, default=8000, help="0 takes any that is free (default: 8000)")
+    add("--texts", words, "FILE")
+    add("--host", "where to listen (default: 127.0.0.1)", default="127.0.0.1")
+    add("--port", "0 takes any that is free (default: 8000)", type=int, default=8000)
     words = "origin of another page that may send sheets, such as https://survey.example; null for "
     words += "pages that are opened from a disk; may be repeated"
-    add("--origin", dest="origins", action="append", default=[], metavar="URL", help=words)
+    add("--origin", words, "URL", dest="origins", several=True)
     words = "all requests come through a proxy, which appends the address to X-Forwarded-For"
-    add("--behind-proxy", action="store_true", help=words)
+    add("--behind-proxy", words)
     limits, of = Limits(), "sheets in a minute"
     words = f"{of}, of all senders together (default: {limits.per_minute})"
-    add("--max-per-minute", type=int, default=limits.per_minute, metavar="N", help=words)
+    add("--max-per-minute", words, "N", type=int, default=limits.per_minute)
     words = f"{of} from one address (default: {limits.per_address})"
-    add("--max-per-address", type=int, default=limits.per_address, metavar="N", help=words)
+    add("--max-per-address", words, "N", type=int, default=limits.per_address)
     words = "codes of ldpstats invite, as it writes them for the collector: a sheet is taken with "
     words += "a code alone, and a code takes one; may be repeated"
-    add("--invitations", action="append", default=[], metavar="FILE", help=words)
-    add("--max-sheets", type=int, metavar="N", help="sheets that are taken in all (default: all)")
+    add("--invitations", words, "FILE", several=True)
+    add("--max-sheets", "sheets that are taken in all (default: all)", "N", type=int)
     words = "show at /counts what the sheets in files say, with intervals that hold however often "
     words += "one looks; whoever reaches the collector sees them"
-    add("--estimates", action="store_true", help=words)
+    add("--estimates", words)
     words = (
         "sheets in a file, 20 or more (default: 1000); fewer at the turn of the hour and at the end"
     )
-    add("--batch", type=int, default=1000, metavar="N", help=words)
+    add("--batch", words, "N", type=int, default=1000)
     words = "write the sheets that wait, however few, merge small files, and end; takes no sheet"
-    add("--finish", action="store_true", help=words)
+    add("--finish", words)
     words = (
         "begin a new record where that of DIR was lost or does not fit its files; sheets that were "
     )
     words += "taken before would count again if they are sent again"
-    add("--forget-tokens", action="store_true", help=words)
+    add("--forget-tokens", words)
 
 
 def _collect(given: argparse.Namespace) -> None:
@@ -131,13 +131,12 @@ bits: of a million codes a guess hits one with probability 5e-23.
 
 def add_invite(commands: Any) -> None:
     words = "make codes, each of which takes one sheet of a collector"
-    command = added(commands, "invite", _invite, words, _INVITE)
-    add = command.add_argument
-    add("questionnaire", metavar="QUESTIONNAIRE", help="the questionnaire (JSON)")
-    add("-n", type=int, required=True, metavar="N", help="how many codes")
-    add("--to", required=True, metavar="FILE", help="the table of codes to write, codes.csv")
-    add("--url", metavar="URL", help="address of the page, for links: https://survey.example/")
-    add("--force", action="store_true", help="overwrite files that exist: their codes are lost")
+    add = adder(added(commands, "invite", _invite, words, _INVITE))
+    add("questionnaire", "the questionnaire (JSON)", "QUESTIONNAIRE")
+    add("-n", "how many codes", "N", type=int, required=True)
+    add("--to", "the table of codes to write, codes.csv", "FILE", required=True)
+    add("--url", "address of the page, for links: https://survey.example/", "URL")
+    add("--force", "overwrite files that exist: their codes are lost")
 
 
 def _invite(given: argparse.Namespace) -> None:
@@ -169,18 +168,17 @@ title, introduction, another language. --texts FILE makes a page with them.
 
 def add_page(commands: Any) -> None:
     words = "write a questionnaire as a page that respondents fill in"
-    command = added(commands, "page", _page, words, _PAGE)
-    add = command.add_argument
-    add("questionnaire", metavar="QUESTIONNAIRE", help="the questionnaire (JSON)")
-    add("--to", metavar="FILE", help="the page to write, such as survey.html")
-    add("--post", metavar="URL", help="where the page sends reports (default: nowhere)")
+    add = adder(added(commands, "page", _page, words, _PAGE))
+    add("questionnaire", "the questionnaire (JSON)", "QUESTIONNAIRE")
+    add("--to", "the page to write, such as survey.html", "FILE")
+    add("--post", "where the page sends reports (default: nowhere)", "URL")
     words = "ask for an invitation code, which goes with the reports"
-    add("--invitations", action="store_true", help=words)
+    add("--invitations", words)
     words = "show reports before they are sent, which biases estimates: see page_text"
-    add("--show-first", action="store_true", help=words)
-    add("--texts", metavar="FILE", help="words that replace those of the page (JSON)")
-    add("--write-texts", metavar="FILE", help="write all words of the page, to be replaced")
-    add("--force", action="store_true", help="overwrite files that exist")
+    add("--show-first", words)
+    add("--texts", "words that replace those of the page (JSON)", "FILE")
+    add("--write-texts", "write all words of the page, to be replaced", "FILE")
+    add("--force", "overwrite files that exist")
 
 
 def _page(given: argparse.Namespace) -> None:
@@ -215,11 +213,10 @@ waves too, and what is not protected. --to writes it as a page of HTML.
 
 def add_statement(commands: Any) -> None:
     words = "say on one page what a questionnaire protects, and what not"
-    command = added(commands, "statement", _statement, words, _STATEMENT)
-    add = command.add_argument
-    add("questionnaire", metavar="QUESTIONNAIRE", help="the questionnaire (JSON)")
-    add("--to", metavar="FILE", help="the page to write, such as statement.html")
-    add("--force", action="store_true", help="overwrite a file that exists")
+    add = adder(added(commands, "statement", _statement, words, _STATEMENT))
+    add("questionnaire", "the questionnaire (JSON)", "QUESTIONNAIRE")
+    add("--to", "the page to write, such as statement.html", "FILE")
+    add("--force", "overwrite a file that exists")
 
 
 def _statement(given: argparse.Namespace) -> None:
@@ -249,14 +246,13 @@ clients are those that this package reads; ldpstats conformance compares a clien
 
 def add_client(commands: Any) -> None:
     words = "write clients for respondents' devices, in JavaScript or Python"
-    command = added(commands, "client", _client, words, _CLIENT)
-    add = command.add_argument
-    add("survey", metavar="SURVEY", nargs="?", help="a specification (JSON), for client.json")
+    add = adder(added(commands, "client", _client, words, _CLIENT))
+    add("survey", "a specification (JSON), for client.json", "SURVEY", nargs="?")
     words = "the language of the client's files; javascript is js"
     known = {"javascript": "js"}
-    add("--language", type=lambda name: known.get(name, name), choices=sorted(_FILES), help=words)
-    add("--to", metavar="DIR", required=True, help="the folder to write them to")
-    add("--force", action="store_true", help="overwrite files that exist")
+    add("--language", words, type=lambda name: known.get(name, name), choices=sorted(_FILES))
+    add("--to", "the folder to write them to", "DIR", required=True)
+    add("--force", "overwrite files that exist")
 
 
 def _client(given: argparse.Namespace) -> None:
@@ -301,19 +297,19 @@ def add_conformance(commands: Any) -> None:
     )
     command = added(commands, "conformance", _conformance, words, f"{words}.", epilog)
     command.set_defaults(plot=None)
-    add = command.add_argument
-    add("program", metavar="COMMAND", help="the client: a program")
-    add("rest", metavar="ARG", nargs=argparse.REMAINDER, help="its arguments")
+    add = adder(command)
+    add("program", "the client: a program", "COMMAND")
+    add("rest", "its arguments", "ARG", nargs=argparse.REMAINDER)
     words = "run these vectors alone: the name of one, or a kind of draw; may be repeated"
-    add("--only", action="append", default=[], metavar="NAME_OR_KIND", help=words)
+    add("--only", words, "NAME_OR_KIND", several=True)
     words = "how many random vectors to add, which nobody can have stored (default: 500)"
-    add("--random", type=int, default=500, metavar="N", help=words)
+    add("--random", words, "N", type=int, default=500)
     words = "makes the same random vectors again (default: another one each time)"
-    add("--seed", type=int, metavar="S", help=words)
+    add("--seed", words, "S", type=int)
     words = "seconds that the client may take for a line (default: 10)"
-    add("--timeout", type=float, default=10.0, metavar="SECONDS", help=words)
-    add("--json", metavar="FILE", help="write the results as JSON; - prints them instead")
-    add("--force", action="store_true", help="overwrite a file that exists")
+    add("--timeout", words, "SECONDS", type=float, default=10.0)
+    add("--json", "write the results as JSON; - prints them instead", "FILE")
+    add("--force", "overwrite a file that exists")
 
 
 def _conformance(given: argparse.Namespace) -> int:
@@ -352,6 +348,9 @@ Privatise a table of answers with ldpstats privatize INPUT OUTPUT --questionnair
 """
 
 
+_SHEET = ("ask", "refused", "wave", "link", "keep")  # options that are its arguments
+
+
 class _Asked(argparse.Action):
     """Add a question to those of all options, in the order of the command line."""
 
@@ -363,32 +362,32 @@ def add_questionnaire(commands: Any) -> None:
     words = "specify whole answer sheets, or print one that is specified"
     command = added(commands, "questionnaire", _questionnaire, words, _QUESTIONNAIRE)
     command.set_defaults(asked=[])
-    add = command.add_argument
-    add("file", metavar="FILE", help="the questionnaire (JSON)")
+    add = adder(command)
+    add("file", "the questionnaire (JSON)", "FILE")
     two: dict[str, Any] = {"nargs": 2, "action": _Asked, "dest": "asked"}
     words = "a question, which is a column of the table, and the specification of its mechanism"
-    add("--question", metavar=("NAME", "SPEC"), help=words, **two)
+    add("--question", words, ("NAME", "SPEC"), **two)
     three: dict[str, Any] = {"nargs": 3, "action": _Asked, "dest": "asked"}
     words = "a question by k-ary randomised response: its labels, separated by commas, or their "
     words += "number k, and epsilon"
-    add("--krr", metavar=("NAME", "LABELS", "EPSILON"), help=words, **three)
+    add("--krr", words, ("NAME", "LABELS", "EPSILON"), **three)
     words = (
         "a device of a question that is asked with another in each group, the name of the group "
     )
     words += "and the specification of the device; once for each group"
-    add("--group", metavar=("NAME", "GROUP", "SPEC"), help=words, **three)
+    add("--group", words, ("NAME", "GROUP", "SPEC"), **three)
     words = "a question without protection, and its labels: separated by commas, or their number k"
-    add("--observed", metavar=("NAME", "LABELS"), help=words, **two)
+    add("--observed", words, ("NAME", "LABELS"), **two)
     words = "private questions that each respondent is asked, drawn at random (default: all)"
-    add("--ask", type=int, metavar="M", help=words)
+    add("--ask", words, "M", type=int)
     words = "the label of every private question that stands for a missing answer"
-    add("--refused", metavar="LABEL", help=words)
-    add("--wave", metavar="NAME", help="name of this wave of a survey that comes back: 2026-05")
+    add("--refused", words, "LABEL")
+    add("--wave", "name of this wave of a survey that comes back: 2026-05", "NAME")
     words = "devices send the same pseudonym in all waves; needs --wave"
-    add("--link", action="store_true", help=words)
+    add("--link", words)
     words = "devices keep the responses of RAPPOR and of mechanisms with two steps; needs --link"
-    add("--keep", action="store_true", help=words)
-    add("--force", action="store_true", help="overwrite a file that exists")
+    add("--keep", words)
+    add("--force", "overwrite a file that exists")
 
 
 def _questionnaire(given: argparse.Namespace) -> None:
@@ -396,7 +395,7 @@ def _questionnaire(given: argparse.Namespace) -> None:
         if flag in ("--question", "--group"):  # several may have one specification
             distinct(given.file, last)
     if not given.asked:
-        for name in ("ask", "refused", "wave", "link", "keep"):
+        for name in _SHEET:
             if getattr(given, name) not in (None, False):
                 raise LDPError(f"--{name} goes with --question or --krr: name the questions")
         print(as_text(ldp.Questionnaire.from_json(given.file)))
@@ -432,9 +431,8 @@ def _questionnaire(given: argparse.Namespace) -> None:
                 raise InvalidArgument(f"--group {name}", group, remedy)
             steps[group] = ldp.devices.Device(made_by.device)
         mechanisms[name] = ldp.devices.cohorts(steps).mechanism(first.categories)
-    how = {name: getattr(given, name) for name in ("ask", "refused", "wave", "link", "keep")}
-    sheet = ldp.Questionnaire(mechanisms, **how)
-    sheet.to_json(given.file, force=given.force)
+    how = {name: getattr(given, name) for name in _SHEET}
+    ldp.Questionnaire(mechanisms, **how).to_json(given.file, force=given.force)
     print(as_text(ldp.Questionnaire.from_json(given.file)))
 
 
@@ -535,36 +533,35 @@ def _own_name(name: str) -> str:
 def add_privatize(commands: Any) -> None:
     words = "replace a column of true answers by privatised reports"
     command = added(commands, "privatize", _privatize, words, _PRIVATIZE)
-    add = command.add_argument
-    add("input", metavar="INPUT", help="table of true answers")
-    add("output", metavar="OUTPUT", help="table of reports to write")
-    add("--column", action=Once, help="column of true answers")
-    add("--spec", action=Once, metavar="FILE", help="specification of the mechanism (JSON)")
+    add = adder(command)
+    add("input", "table of true answers", "INPUT")
+    add("output", "table of reports to write", "OUTPUT")
+    add("--column", "column of true answers", action=Once)
+    add("--spec", "specification of the mechanism (JSON)", "FILE", action=Once)
     words = "specification of a survey of strings that nobody listed (JSON), instead of --spec"
-    add("--survey", metavar="FILE", help=words)
+    add("--survey", words, "FILE")
     words = "questionnaire (JSON), instead of --column and --spec: its questions are columns"
-    add("--questionnaire", metavar="FILE", help=words)
+    add("--questionnaire", words, "FILE")
     made = command.add_argument_group("a mechanism of your own, instead of --spec")
     names = sorted(_mechanisms())
-    add_made = made.add_argument
-    add_made("--mechanism", type=_own_name, choices=names, metavar="NAME", help=", ".join(names))
+    add_made = adder(made)
+    add_made("--mechanism", ", ".join(names), "NAME", type=_own_name, choices=names)
     add_device_options(add_made)
     for name, (kind, text) in _PARAMETERS.items():
-        flags = [f"-{name}"] if name == "f" else []
-        made.add_argument(*flags, option(name), type=kind, help=text)
-    made.add_argument("--write-spec", metavar="FILE", help="where to write its specification")
+        add_made("-f --f" if name == "f" else option(name), text, type=kind)
+    add_made("--write-spec", "where to write its specification", "FILE")
     words = "refuse a specification whose epsilon, in nats, is larger"
-    add("--max-epsilon", type=float, metavar="EPSILON", help=words)
+    add("--max-epsilon", words, "EPSILON", type=float)
     words = "run a mechanism that does not protect its respondents"
-    add("--allow-no-privacy", action="store_true", help=words)
+    add("--allow-no-privacy", words)
     words = "what to call the column of reports (default: report)"
-    add("--as", dest="name", metavar="COLUMN", help=words)
+    add("--as", words, "COLUMN", dest="name")
     words = "copy another column too, as it is: an identifier, or reports made before"
-    add("--keep", action="append", default=[], metavar="COLUMN", help=words)
+    add("--keep", words, "COLUMN", several=True)
     words = "CSV: put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet "
     words += "would run as a formula. Labels, identifiers and missing answers are read without it; "
     words += "a later run refuses answers kept with --keep that have it, if any text is an answer"
-    add("--spreadsheet-safe", action="store_true", help=words)
+    add("--spreadsheet-safe", words)
     counted = "write an empty report for each; with --questionnaire a missing answer is an empty "
     counted += "cell, or the category that the questionnaire names"
     add_reading(add, "answers", counted)
@@ -588,13 +585,16 @@ def _privatize(given: argparse.Namespace) -> None:
     else:
         _exclude(given, "--survey", "spec")
         made_by, privatize = io.read_survey(given.survey), io.privatize_strings
-    limits = {"max_epsilon": given.max_epsilon, "allow_no_privacy": given.allow_no_privacy}
-    collector = made_by.collector(**limits)
+    collector = made_by.collector(**_limits(given))
     how |= {"specification": given.write_spec, "spreadsheet_safe": given.spreadsheet_safe}
     with progress("privatising") as advance:
         paths = given.input, given.output, given.column
         nobs, n_missing = privatize(*paths, collector, **how, advance=advance)
     print(f"{given.output}: {nobs} reports of {made_by}, {n_missing} missing")
+
+
+def _limits(given: argparse.Namespace) -> dict[str, Any]:
+    return {"max_epsilon": given.max_epsilon, "allow_no_privacy": given.allow_no_privacy}
 
 
 def _privatize_sheets(given: argparse.Namespace) -> None:
@@ -603,7 +603,6 @@ def _privatize_sheets(given: argparse.Namespace) -> None:
     _exclude(given, "--questionnaire", "column", "survey", "spec", "missing")
     distinct(given.input, given.output, given.questionnaire)
     sheet = ldp.Questionnaire.from_json(given.questionnaire)
-    limits = {"max_epsilon": given.max_epsilon, "allow_no_privacy": given.allow_no_privacy}
     unknown: dict[str, dict[str, str]] = {}  # values of unknown parameters, by question
     for param in params:
         key, sign, value = param.rpartition("=")
@@ -614,7 +613,7 @@ def _privatize_sheets(given: argparse.Namespace) -> None:
         if name in unknown.setdefault(question, {}):
             raise InvalidArgument("--param", param, f"gives {key} a second time")
         unknown[question][name] = value
-    collector = sheet.collector(**limits, parameters=unknown or None)
+    collector = sheet.collector(**_limits(given), parameters=unknown or None)
     how = {n: getattr(given, n) for n in ("keep", "na", "force", "spreadsheet_safe")}
     with progress("privatising") as advance:
         totals = privatize_sheets(given.input, given.output, collector, **how, advance=advance)
@@ -637,9 +636,8 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
     if given.spec is not None:
         made = ("mechanism", "device", "param", "write_spec")
         for name in (*options, *(n for n in made if getattr(given, n))):
-            raise InvalidArgument(
-                option(name), getattr(given, name), "cannot be combined with --spec"
-            )
+            remedy = "cannot be combined with --spec"
+            raise InvalidArgument(option(name), getattr(given, name), remedy)
         return io.read_mechanism(given.spec)
     if (given.mechanism is None and given.device is None) or given.write_spec is None:
         raise LDPError(
@@ -665,11 +663,8 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
     for name in options:
         if name not in known:
             wanted = ", ".join(map(option, known))
-            raise InvalidArgument(
-                option(name),
-                options[name],
-                f"is not an option of {given.mechanism}, which has {wanted}",
-            )
+            remedy = f"is not an option of {given.mechanism}, which has {wanted}"
+            raise InvalidArgument(option(name), options[name], remedy)
     for name, needed in known.items():
         if needed and name not in options:
             raise InvalidArgument(option(name), None, f"is needed for {given.mechanism}")

@@ -7,7 +7,7 @@ import csv
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 from ldpstats import io
 from ldpstats.arguments import level, positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.models.plots import progress_bar
+from ldpstats.models.plots import maybe_bar
 
 HOW: dict[str, Any] = {
     "formatter_class": argparse.RawDescriptionHelpFormatter,
@@ -39,6 +39,24 @@ def added(
     )
     command.set_defaults(run=run)
     return command
+
+
+def adder(to: Any) -> Callable[..., None]:
+    """What adds an option: its name, words, and what its value is called; a flag has no more.
+
+    `several` times it may be given, for a list of values.
+    """
+
+    def add(name: str, words: str, metavar: Any = "", several: bool = False, **how: Any) -> None:
+        if several:
+            how |= {"action": "append", "default": []}
+        if metavar:
+            how["metavar"] = metavar
+        elif name.startswith("-") and not how:
+            how["action"] = "store_true"
+        to.add_argument(*name.split(), help=words, **how)
+
+    return add
 
 
 _FORMATS = (".png", ".pdf", ".svg")
@@ -96,11 +114,11 @@ def add_reading(
     """The options of every command that reads a table; `missing` is the default of --missing."""
     default = "default" if missing else "default, but with --questionnaire count"
     words = f"missing {what}: refuse them ({default}), or {counted}"
-    add("--missing", choices=("raise", "count"), default=missing, help=words)
+    add("--missing", words, choices=("raise", "count"), default=missing)
     words = "text that means missing too"
     words += "" if missing else "; COLUMN=TEXT in one column, beside --questionnaire"
-    add("--na", action="append", default=[], metavar="TEXT", help=words)
-    add("--force", action="store_true", help="overwrite files that exist")
+    add("--na", words, "TEXT", several=True)
+    add("--force", "overwrite files that exist")
 
 
 def distinct(*paths: str | None) -> None:
@@ -118,14 +136,9 @@ def on_a_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-@contextmanager
-def progress(what: str) -> Iterator[Callable[..., None] | None]:
+def progress(what: str) -> AbstractContextManager[Callable[..., None]]:
     """A bar on standard error, on a terminal only; moved by (fraction, stage, rows)."""
-    if not on_a_terminal():
-        yield None
-        return
-    with progress_bar(what) as advance:
-        yield advance
+    return maybe_bar(what, on_a_terminal())
 
 
 # -- results ---------------------------------------------------------------------------------------
@@ -135,15 +148,15 @@ def add_output(
     add: Callable[..., Any], alpha: str, rows: str, plot: str, kinds: Sequence[str] = ()
 ) -> None:
     """The options of every command that prints results; of several kinds of plot, --plot-kind."""
-    add("--alpha", type=float, default=0.05, help=f"{alpha} (default: 0.05)")
-    add("--max-rows", type=int, default=40, help=f"{rows} to print (default: 40)")
-    add("--details", action="store_true", help="print how the estimate was computed too")
-    add("--json", metavar="FILE", help="write the results as JSON; - prints them instead")
-    add("--plot", metavar="FILE", help=f"draw {plot}: {', '.join(_FORMATS)}")
-    add("--title", metavar="TEXT", help='title of the plot; "" for none')
+    add("--alpha", f"{alpha} (default: 0.05)", type=float, default=0.05)
+    add("--max-rows", f"{rows} to print (default: 40)", type=int, default=40)
+    add("--details", "print how the estimate was computed too")
+    add("--json", "write the results as JSON; - prints them instead", "FILE")
+    add("--plot", f"draw {plot}: {', '.join(_FORMATS)}", "FILE")
+    add("--title", 'title of the plot; "" for none', "TEXT")
     if kinds:
         words = f"{', '.join(kinds)} (default: {kinds[0]})"
-        add("--plot-kind", choices=kinds, metavar="KIND", help=words)
+        add("--plot-kind", words, "KIND", choices=kinds)
 
 
 def check_output(given: argparse.Namespace, read: Iterable[str | None]) -> None:

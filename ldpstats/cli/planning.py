@@ -18,6 +18,7 @@ from ldpstats.arguments import did_you_mean, level, positive_integer, positive_n
 from ldpstats.cli.common import (
     Once,
     added,
+    adder,
     check_csv,
     check_plot,
     distinct,
@@ -52,34 +53,34 @@ _FEW = 4  # epsilons up to which the plot has a range of its own
 def add_plan(commands: Any) -> None:
     words = "compare mechanisms before a survey: standard errors, or respondents needed"
     command = added(commands, "plan", _plan, words, _PLAN)
-    add = command.add_argument
-    add("--categories", metavar="LABELS", help="labels separated by commas, or their number k")
+    add = adder(command)
+    add("--categories", "labels separated by commas, or their number k", "LABELS")
     words = "privacy of a report, in nats; may be given again"
-    add("--epsilon", type=float, action="append", default=[], help=words)
-    add("--mechanism", choices=KINDS, action="append", default=[], help="a kind; may be repeated")
+    add("--epsilon", words, type=float, several=True)
+    add("--mechanism", "a kind; may be repeated", choices=KINDS, several=True)
     add_device_options(add)
     words = "specification of a mechanism to compare (JSON); may be given again"
-    add("--spec", action="append", default=[], metavar="FILE", help=words)
+    add("--spec", words, "FILE", several=True)
     words = "text file of candidates, one a line, where any text is an answer"
-    add("--candidates", metavar="FILE", help=words)
+    add("--candidates", words, "FILE")
     words = (
         "expected shares, separated by commas, in the order of the categories (default: uniform)"
     )
-    add("--p", metavar="SHARES", help=words)
-    aim = command.add_mutually_exclusive_group(required=True)
-    aim.add_argument("--n", type=int, help="number of respondents")
-    aim.add_argument("--se", type=float, help="standard error to reach")
-    aim.add_argument("--width", type=float, help="full width of intervals to reach")
-    aim.add_argument("--relative", type=float, help="standard error over the share to reach")
-    add("--category", metavar="LABEL", help="the category that counts (default: the worst)")
+    add("--p", words, "SHARES")
+    add_aim = adder(command.add_mutually_exclusive_group(required=True))
+    add_aim("--n", "number of respondents", type=int)
+    add_aim("--se", "standard error to reach", type=float)
+    add_aim("--width", "full width of intervals to reach", type=float)
+    add_aim("--relative", "standard error over the share to reach", type=float)
+    add("--category", "the category that counts (default: the worst)", "LABEL")
     words = "factor by which the sampling design multiplies variances (default: 1)"
-    add("--design-effect", type=float, default=1.0, metavar="NUMBER", help=words)
-    add("--alpha", type=float, default=0.05, help="1 - coverage of intervals (default: 0.05)")
-    add("--json", metavar="FILE", help="write the table as JSON; - prints it instead")
-    add("--csv", metavar="FILE", help="write the table as CSV; - prints it instead")
-    add("--plot", metavar="FILE", help="draw precision against epsilon: .png, .pdf, .svg")
-    add("--title", metavar="TEXT", help='title of the plot; "" for none')
-    add("--force", action="store_true", help="overwrite files that exist")
+    add("--design-effect", words, "NUMBER", type=float, default=1.0)
+    add("--alpha", "1 - coverage of intervals (default: 0.05)", type=float, default=0.05)
+    add("--json", "write the table as JSON; - prints it instead", "FILE")
+    add("--csv", "write the table as CSV; - prints it instead", "FILE")
+    add("--plot", "draw precision against epsilon: .png, .pdf, .svg", "FILE")
+    add("--title", 'title of the plot; "" for none', "TEXT")
+    add("--force", "overwrite files that exist")
 
 
 def _plan(given: argparse.Namespace) -> None:
@@ -165,8 +166,9 @@ def _table(
     given: argparse.Namespace, mechanisms: dict[str, Any], law: pd.Series[Any], candidates: Any
 ) -> pd.DataFrame:
     """Standard errors with --n, or respondents, of each mechanism; all have the same categories."""
-    how = {"design_effect": given.design_effect, "candidates": candidates}
-    table = planning.compare(mechanisms, law, given.n or 1, **how)
+    table = planning.compare(
+        mechanisms, law, given.n or 1, design_effect=given.design_effect, candidates=candidates
+    )
     table = table[["epsilon", "bits", "effective_share"]]
     target = {name: getattr(given, name) for name in (*_TARGETS, "alpha")}
     aim = given.n, given.category, given.design_effect
@@ -241,13 +243,13 @@ def _plot(
 
 def add_audit(commands: Any) -> None:
     words = "compare the epsilon declared with the channel's and the sampler's"
-    command = added(commands, "audit", _audit, words, f"{words}.")
+    add = adder(added(commands, "audit", _audit, words, f"{words}."))
     words = "specification of a mechanism, a survey or a questionnaire (JSON)"
-    command.add_argument("spec", metavar="SPEC", nargs="?", help=words)
-    add_device_options(command.add_argument)
+    add("spec", words, "SPEC", nargs="?")
+    add_device_options(add)
     words = "the answers to --device, that of a yes second, or their number (default: no,yes)"
-    command.add_argument("--categories", metavar="LABELS", help=words)
-    command.add_argument("--json", action="store_true", help="print JSON")
+    add("--categories", words, "LABELS")
+    add("--json", "print JSON")
 
 
 def _audit(given: argparse.Namespace) -> int:
@@ -288,29 +290,28 @@ def add_device(commands: Any) -> None:
     words = "print a design from the literature, with its instructions for respondents"
     listed = "\n".join(f"  {_usage(name)}" for name in DESIGNS)
     description = f"{_DEVICE}\nDesigns and their parameters:\n{listed}"
-    command = added(commands, "device", _device, words, description)
-    add = command.add_argument
-    add("device", type=_design, metavar="NAME", help="one of the designs above")
+    add = adder(added(commands, "device", _device, words, description))
+    add("device", "one of the designs above", "NAME", type=_design)
     _add_param(add)
     words = "the answers, that of a yes second, or their number (default: no,yes)"
-    add("--categories", metavar="LABELS", help=words)
-    add("--write-spec", metavar="FILE", help="where to write its specification")
-    add("--json", metavar="FILE", help="write all of it as JSON; - prints it instead")
-    add("--plot", metavar="FILE", help="draw its tree: .png, .pdf, .svg")
-    add("--title", metavar="TEXT", help='title of the plot; "" for none')
-    add("--force", action="store_true", help="overwrite files that exist")
+    add("--categories", words, "LABELS")
+    add("--write-spec", "where to write its specification", "FILE")
+    add("--json", "write all of it as JSON; - prints it instead", "FILE")
+    add("--plot", "draw its tree: .png, .pdf, .svg", "FILE")
+    add("--title", 'title of the plot; "" for none', "TEXT")
+    add("--force", "overwrite files that exist")
 
 
 def add_device_options(add: Callable[..., Any]) -> None:
     """The options of commands that take a design in place of a mechanism."""
     words = f"a design from the literature: {', '.join(DESIGNS)}; see ldpstats device"
-    add("--device", type=_design, action=Once, metavar="NAME", help=words)
+    add("--device", words, "NAME", type=_design, action=Once)
     _add_param(add)
 
 
 def _add_param(add: Callable[..., Any]) -> None:
     words = "a parameter of the design, such as p1=.8, p=1/6 or yes=1,2; once for each"
-    add("--param", action="append", default=[], metavar="NAME=VALUE", help=words)
+    add("--param", words, "NAME=VALUE", several=True)
 
 
 def refuse_params(given: argparse.Namespace) -> None:
@@ -436,8 +437,7 @@ def _device(given: argparse.Namespace) -> int:
 
     def draw() -> Any:
         ax = ldp.devices.Device(mechanism.device).plot(mechanism.categories)
-        title = title_text(given.title, "")
-        if title:
+        if title := title_text(given.title, ""):
             set_title(ax, title)
         return ax
 
@@ -448,10 +448,8 @@ def _device(given: argparse.Namespace) -> int:
         return 0
     # The probabilities of reports as a table, epsilon and the instructions
     head = ["true answer", *(f"report {label}" for label in mechanism.outputs)]
-    rows = [
-        [str(x), *map(str, row)]
-        for x, row in zip(mechanism.categories, mechanism.exact, strict=True)
-    ]
+    pairs = zip(mechanism.categories, mechanism.exact, strict=True)
+    rows = [[str(x), *map(str, row)] for x, row in pairs]
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

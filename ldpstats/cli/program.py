@@ -232,19 +232,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser("ldpstats", description=description, epilog=_EXAMPLES, **HOW)
     parser.add_argument("--version", action="version", version=f"ldpstats {ldp.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
-    add_plan(commands)
-    add_privatize(commands)
-    add_fit(commands)
-    add_associate(commands)
-    add_survey(commands)
-    add_discover(commands)
-    add_questionnaire(commands)
-    add_client(commands)
-    add_page(commands)
-    add_statement(commands)
-    add_invite(commands)
-    add_collect(commands)
-    add_audit(commands)
-    add_device(commands)
-    add_conformance(commands)
+    for add in (
+        *(add_plan, add_privatize, add_fit, add_associate, add_survey, add_discover),
+        *(add_questionnaire, add_client, add_page, add_statement, add_invite, add_collect),
+        *(add_audit, add_device, add_conformance),
+    ):
+        add(commands)
     return parser

@@ -14,11 +14,10 @@ import subprocess
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from queue import Empty, Full, SimpleQueue
 from queue import Queue as BoundedQueue
-from types import TracebackType
 from typing import Any
 
 from ldpstats.arguments import Printed
@@ -132,7 +131,7 @@ def compared(vectors: Sequence[Vector], command: Sequence[str], timeout: float) 
     faults: list[str] = []
     left = deque(enumerate(vectors))
     for _ in range(MOST_FAULTS):
-        with Program(command, timeout) as program:
+        with closing(Program(command, timeout)) as program:
             while left:  # up to the first that the program fails on
                 number, vector = left.popleft()
                 try:
@@ -157,7 +156,7 @@ def _answer(program: Program, number: int, vector: Vector) -> dict[str, Any]:
     """What the program says to a vector, without the number."""
     line = program.ask(json.dumps({"id": number, **vector.request}).encode("ascii"))
     try:
-        said = json.loads(line.decode("utf-8"), parse_constant=_no_number)
+        said = json.loads(line.decode("utf-8"), parse_constant=int)  # no NaN
     except (ValueError, RecursionError):
         text = shown(line.decode("utf-8", "backslashreplace"))
         raise Fault(f"wrote a line that is no JSON: {text}") from None
@@ -166,10 +165,6 @@ def _answer(program: Program, number: int, vector: Vector) -> dict[str, Any]:
     if not _same(said.pop("id", None), number):
         raise Fault(f"answered another line than that of id {number}: {shown(line.decode())}")
     return said
-
-
-def _no_number(text: str) -> None:
-    raise ValueError(text)
 
 
 def _differences(vector: Vector, said: dict[str, Any]) -> Iterator[Difference]:
@@ -245,7 +240,7 @@ def shown(text: str, length: int = 200) -> str:
 
 
 class Program:
-    """A program that is running; `with` ends it, and all that it started."""
+    """A program that is running; `close` ends it, and all that it started."""
 
     # Each of its three streams has a thread, so that a program that does not read or write blocks
     # nothing here. Input that it does not take, lines that were not asked for, and all but the end
@@ -269,18 +264,10 @@ class Program:
         for work in (self._write, self._read):
             threading.Thread(target=work, daemon=True).start()
 
-    def __enter__(self) -> Program:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """End the program and what it started, and wait for it."""
         self._over = True
         self._input.put(None)
-        # End a program and what it started, and wait for it
         with suppress(OSError):
             if hasattr(os, "killpg"):
                 os.killpg(self._process.pid, signal.SIGKILL)

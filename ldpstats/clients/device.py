@@ -30,6 +30,7 @@ from ldpstats.errors import (
     shorten,
 )
 from ldpstats.hints import Hinted, refused_call
+from ldpstats.labels import Labels
 from ldpstats.sampling.samplers import SystemWords, Words, system_words
 
 # -- Single reports, which the client for devices draws: the same as the samplers, but sooner -----
@@ -169,17 +170,12 @@ _MOST_NUMBERS = 1 << 18
 
 def client_document(survey: str, epsilon: float, asked: dict[str, Any]) -> dict[str, Any]:
     """The document of a survey with this fingerprint; `asked` is the question, or the questions."""
-    document = {
-        "format": _FORMAT,
-        "version": _VERSION,
-        "survey": survey,
-        "epsilon": repr(float(epsilon)),
-        **asked,
-    }
+    head = {"format": _FORMAT, "version": _VERSION, "survey": survey}
+    document = head | {"epsilon": repr(float(epsilon))} | asked
     return document | {"fingerprint": fingerprint(document)}
 
 
-def texts(labels: pd.Index[Any]) -> int | list[str]:
+def texts(labels: Labels) -> int | list[str]:
     """Labels as a list of texts: what tables have, or a number k for 0 .. k-1."""
     return len(labels) if isinstance(labels, pd.RangeIndex) else [str(v) for v in labels.tolist()]
 
@@ -275,23 +271,6 @@ def plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Procedure:
-    """How a device makes reports, and what one of them spends."""
-
-    draw: Callable[[object, Words, str], Any]  # reports of answers; the last says what is missing
-    message: Callable[[Any], Any]  # what is sent for one report, in plain Python
-    spent: Callable[[], float]  # what `epsilon` is, looked up when it is asked for
-    single: Callable[[object, Words], Any]  # what is sent for one answer
-    # what is sent for the code of an answer, or a text; None where `draw` has to say why not
-    drawn: Callable[[Any, Words], Any]
-
-    @property
-    def epsilon(self) -> float:
-        """Epsilon of one report, in nats; inf where no category is sensitive."""
-        return self.spent()
-
-
-@dataclass(frozen=True)
 class Collector:
     """Privatises the answers of many respondents, each of whom reports once.
 
@@ -314,7 +293,7 @@ class Collector:
     @secretive
     def report(self, value: object) -> Any:
         """One respondent's privatised report, as of `Client.report`."""
-        return self.mechanism.procedure.single(value, self.words)
+        return self.mechanism._single(value, self.words)
 
     @secretive
     def privatize(self, values: object, missing: str = "raise") -> Any:
@@ -325,13 +304,13 @@ class Collector:
         UnknownCategory, InvalidArgument
             For an answer that cannot be; the message has its place, and does not show it.
         """
-        return self.mechanism.procedure.draw(values, self.words, missing)
+        return self.mechanism._report(values, self.words, missing)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.mechanism}, many respondents, one report each)"
 
 
-class Device(ABC):
+class Device(Hinted, ABC):
     """One respondent's client, which makes as many reports as its budget allows."""
 
     __slots__ = ()
@@ -361,6 +340,14 @@ class Device(ABC):
 
 class SingleDevice(Device):
     """A client of which there is one: a copy is the client itself, so nothing counts twice."""
+
+    def privatize(self, values: object, missing: str = "raise") -> Any:
+        """Refused: a device has the answers of one respondent."""
+        del values
+        raise NotAvailable(
+            f"a {type(self).__name__} is one respondent's device: use report(value); for many "
+            "respondents who report once each, use mechanism.collector().privatize(values)"
+        )
 
     def __copy__(self) -> Self:
         return self
@@ -419,8 +406,7 @@ class Client(SingleDevice):
         UnknownCategory, InvalidArgument
             For an answer that cannot be; no report is spent.
         """
-        procedure: Procedure = self.mechanism.procedure
-        return self._budget.spend(lambda: procedure.single(value, self._words))
+        return self._budget.spend(lambda: self.mechanism._single(value, self._words))
 
     @secretive
     def privatize(self, values: object, missing: str = "raise") -> Any:
@@ -430,7 +416,7 @@ class Client(SingleDevice):
         respondents use `Mechanism.collector`.
         """
         return self._budget.spend(
-            lambda: self.mechanism.procedure.draw(values, self._words, missing),
+            lambda: self.mechanism._report(values, self._words, missing),
             lambda reports: len(reports) + reports.n_missing,
         )
 
@@ -510,20 +496,14 @@ def check_fingerprint(
 
     `how` says what writes it anew.
     """
+    found = document.get("fingerprint")
+    remedy = f"is not that of the other fields, {fingerprint}: the {what} was changed or damaged; "
+    remedy += "get it anew, or write it anew if the change is meant"
     if "fingerprint" not in document:
-        raise InvalidArgument(
-            "fingerprint",
-            None,
-            f"is missing from the {what}: write it again, with {how}; or "
-            f'add "fingerprint": "{fingerprint}" if all of its fields are right',
-        )
-    if repr(document["fingerprint"]) != repr(fingerprint):
-        raise InvalidArgument(
-            "fingerprint",
-            document["fingerprint"],
-            f"is not that of the other fields, {fingerprint}: the {what} was changed or "
-            "damaged; get it anew, or write it anew if the change is meant",
-        )
+        remedy = f"is missing from the {what}: write it again, with {how}; or add "
+        remedy += f'"fingerprint": "{fingerprint}" if all of its fields are right'
+    if repr(found) != repr(fingerprint):
+        raise InvalidArgument("fingerprint", found, remedy)
 
 
 # -- Survey instruments: what a respondent's device can run ---------------------------------------

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from random import Random
 from typing import Any
@@ -40,17 +40,9 @@ Question = dict[str, Any]
 
 def random_threshold(dice: Random) -> int:
     """A threshold: of any size, of few digits, or at an end."""
-    ends = (0, 1, W // 2, W - 1, W)
-    turns: tuple[Callable[[], int], ...] = (
-        lambda: dice.choice(ends),
-        lambda: dice.getrandbits(dice.randrange(1, 12)) << 52,
-        lambda: dice.getrandbits(32) << 32,
-        lambda: W - dice.getrandbits(dice.randrange(1, 64)),
-        lambda: dice.getrandbits(dice.randrange(1, 64)),
-        lambda: dice.getrandbits(64),
-        lambda: dice.getrandbits(64),
-    )
-    return dice.choice(turns)()
+    any_, few = dice.getrandbits(64), dice.getrandbits(dice.randrange(1, 64))
+    end = dice.choice((0, 1, W // 2, W - 1, W))
+    return dice.choice((end, any_ >> 53 << 52, any_ >> 32 << 32, W - few, few, any_, any_))
 
 
 def random_labels(dice: Random, n: int) -> int | list[str]:
@@ -71,15 +63,15 @@ def _upper(dice: Random, n: int) -> list[str]:
     return [str(word) for word in [*words, W - 1]]
 
 
-def _fraction(dice: Random, below: int | None = None) -> list[str]:
+def _fraction(dice: Random, total: int = 0) -> list[str]:
     """A fraction from 0 to 1, with a denominator of up to 200 bits."""
-    total = below or 1 + dice.getrandbits(dice.choice((1, 2, 30, 64, 200)))
+    total = total or 1 + dice.getrandbits(dice.choice((1, 2, 30, 64, 200)))
     return [str(dice.choice((0, total // 2, dice.randrange(total)))), str(total)]
 
 
 def _law(dice: Random, n: int) -> Draw:
     """An INVERSION of n outcomes."""
-    total = 1 + dice.getrandbits(dice.choice((1, 2, 30, 64, 200)))
+    total = int(_fraction(dice)[1])
     few = [min(random_threshold(dice), W - 1) for _ in range(max(1, n // 2))]
     ends = [(dice.choice(few), int(_fraction(dice, total)[0])) for _ in range(n - 1)]
     if ends and dice.random() < 0.2:
@@ -148,24 +140,21 @@ def _replace(dice: Random, k: int | None = None) -> Made:
 
 
 def _block(dice: Random) -> Made:
-    keep = str(random_threshold(dice))
-    kind = dice.choice(("single", "hadamard", "projective"))
-    design: Draw = {"kind": kind}
-    if kind == "single":
-        k = dice.choice((2, 3, 10, 2**40 // 2**10))
-        own, others, n = 1, k - 1, k
-    elif kind == "hadamard":
+    design: Draw = {"kind": dice.choice(("single", "hadamard", "projective"))}
+    if design["kind"] == "single":
+        k = n = dice.choice((2, 3, 10, 2**30))
+        own = 1
+    elif design["kind"] == "hadamard":
         order, parts = dice.choice((2, 4, 16, 128, 1024, 2**17)), dice.randrange(1, 5)
         k, n = dice.randrange((parts - 1) * (order - 1), parts * (order - 1)) + 1, parts * order
-        own, others = order // 2, n - order // 2
-        design["order"] = order
+        own, design["order"] = order // 2, order
     else:
         q, t = dice.choice(((2, 2), (2, 5), (3, 3), (5, 2), (5, 4), (101, 2)))
-        n = (q**t - 1) // (q - 1)
+        n, own = ((q**i - 1) // (q - 1) for i in (t, t - 1))
         k = dice.randrange(1, n + 1)
-        own, others = (q ** (t - 1) - 1) // (q - 1), q ** (t - 1)
         design |= {"q": q, "t": t}
-    return {"kind": "block", "own": own, "others": others, "keep": keep, "design": design}, k, n
+    draw = {"kind": "block", "own": own, "others": n - own, "keep": str(random_threshold(dice))}
+    return draw | {"design": design}, k, n
 
 
 def _parts(dice: Random) -> Made:
@@ -190,19 +179,17 @@ def _bits(dice: Random) -> Made:
 
 
 def _subset(dice: Random) -> Made:
-    k = dice.choice((2, 3, 4, 5, 8, 21))
-    size = dice.randrange(1, k)
-    keep = str(random_threshold(dice))
-    return {"kind": "subset", "k": k, "size": size, "keep": keep}, k, k
+    k, keep = dice.choice((2, 3, 4, 5, 8, 21)), str(random_threshold(dice))
+    return {"kind": "subset", "k": k, "size": dice.randrange(1, k), "keep": keep}, k, k
 
 
 def _reveal(dice: Random, k: int | None = None) -> Made:
     k = k or dice.choice((1, 2, 5, 20))
     sensitive = sorted(dice.sample(range(k), dice.randrange(k + 1)))
     n = len(sensitive)
-    own, other, told = (_thresholds(dice, size) for size in (n, n, 1))
-    draw = {"kind": "reveal", "sensitive": sensitive, "own": own, "other": other, "told": told[0]}
-    return draw, k, k
+    told = str(random_threshold(dice))
+    draw = {"kind": "reveal", "sensitive": sensitive, "told": told, "own": _thresholds(dice, n)}
+    return draw | {"other": _thresholds(dice, n)}, k, k
 
 
 # -- cohorts, and answers that cannot be listed ----------------------------------------------------
@@ -270,21 +257,14 @@ def _personal(dice: Random) -> Question:
 def _grams(dice: Random) -> Question:
     alphabet = "".join(dice.sample("abcxyzé😀ß01 ", dice.randrange(2, 8)))
     length, gram = dice.randrange(4, 9), dice.randrange(1, 3)
-    draw = {"kind": "grams", "length": length, "gram": gram, "step": dice.randrange(1, 3)}
-    draw |= {
-        "alphabet": alphabet,
-        "pad": dice.choice(("_", " ", "\x00", "☃", alphabet[-1])),
-        "gram_question": _hash_of_any(dice),
-    }
-    draw |= {"replace": dice.choice((None, alphabet[0])), "string_question": _hash_of_any(dice)}
+    draw: Draw = {"kind": "grams", "length": length, "gram": gram, "step": dice.randrange(1, 3)}
+    pad = dice.choice(("_", " ", "\x00", "☃", alphabet[-1]))
+    draw |= {"alphabet": alphabet, "pad": pad, "replace": dice.choice((None, alphabet[0]))}
+    for name in ("gram_question", "string_question"):  # of any text
+        while (question := _hash(dice))["answers"] is not None:
+            continue
+        draw[name] = question
     return {"answers": None, "reports": None, "draw": draw}
-
-
-def _hash_of_any(dice: Random) -> Question:
-    while True:
-        question = _hash(dice)
-        if question["answers"] is None:
-            return question
 
 
 _LABELS: dict[str, Callable[[Random], Made]] = {
@@ -322,46 +302,33 @@ def random_vectors(n: int, seed: int) -> tuple[Vector, ...]:
 
 
 def _vector(dice: Random, number: int) -> Vector:
-    request: dict[str, Any]
     if number % _EVERY == _EVERY // 2:
         # A question of kind `bits` whose words, two for each bit, are drawn in two blocks
         k = (1 << 18) + dice.randrange(1, 600)
         own, other = str(random_threshold(dice)), str(dice.choice((1, 3)) * (W // 4))
-        bits = {"kind": "bits", "bits": k, "own": own, "other": other, "sent": k}
-        asked: dict[str, Any] = {"question": {"answers": k, "reports": {"bits": k}, "draw": bits}}
-        request = {"client": _sealed(asked, "inf"), "random": dice.randbytes(_LONG_BYTES).hex()}
-        return _with_reports(f"random {number} (long bits)", request | {"answers": ["7"]})
+        draw = {"kind": "bits", "bits": k, "own": own, "other": other, "sent": k}
+        asked: dict[str, Any] = {"question": {"answers": k, "reports": {"bits": k}, "draw": draw}}
+        words = dice.randbytes(_LONG_BYTES).hex()
+        long: dict[str, Any] = {"client": _sealed(asked, "inf"), "random": words, "answers": ["7"]}
+        return _with_reports(f"random {number} (long bits)", long)
     kind = _KINDS[number % len(_KINDS)]
-    if kind == "questionnaire":
-        asked = _questions(dice)
-    else:
-        asked = {"question": random_question(dice, kind)}
-    survey = f"{dice.getrandbits(48):012x}"
+    alone = kind != "questionnaire"
+    asked = {"question": random_question(dice, kind)} if alone else _questions(dice)
     spent = spent_document(asked)
     claims = (*["inf"] * 6, *[repr(spent)] * 4, repr(1.5 * spent + 0.25), repr(0.999 * spent))
-    document = _damaged(dice, _sealed(asked, dice.choice(claims), survey))
-    request = {
-        "client": document,
-        "random": _bytes(dice, document).hex(),
-        **dice.choice((*[{"reports": None}] * 9, {"reports": 1}, {"reports": 3}, {})),
-    }
-    question = document.get("question") or {}
-    draw = question.get("draw") or {}
-    keeps = draw.get("kind") in ("rappor", "kept") or "link" in document
-    if keeps and dice.random() < 0.7:
+    document = _damaged(dice, _sealed(asked, dice.choice(claims), f"{dice.getrandbits(48):012x}"))
+    request: dict[str, Any] = {"client": document, "random": _bytes(dice, document).hex()}
+    request |= dice.choice((*[{"reports": None}] * 9, {"reports": 1}, {"reports": 3}, {}))
+    if (kind in ("rappor", "kept") or "link" in document) and dice.random() < 0.7:
         request["secret"] = dice.randbytes(32).hex()
-    tags: dict[str, Any]
-    if "questions" in document:
-        tags = {one["name"]: t for one in document["questions"] if (t := _tags(dice, one))}
-    else:
-        tags = _tags(dice, question)
-    if tags:
-        request["tags"] = tags
+    several = [{"name": "report", **document["question"]}] if alone else document["questions"]
+    if tags := {one["name"]: held for one in several if (held := _tags(dice, one))}:
+        request["tags"] = tags["report"] if alone else tags
     if dice.random() < 0.1:
         request["max_epsilon"] = dice.choice(("1", "0.5", "2.0", "50", "1e3", "inf"))
-        names = [one["name"] for one in document.get("questions", ())] or ["report"]
-        request["unprotected"] = dice.sample(names, dice.randrange(len(names) + 1))
-    request["answers"] = [_answer(dice, document) for _ in range(dice.randrange(1, 6))]
+        request["unprotected"] = [one["name"] for one in several if dice.random() < 0.5]
+    answer = partial(_text, dice, several[0]) if alone else partial(_sheet, dice, several)
+    request["answers"] = [answer() for _ in range(dice.randrange(1, 6))]
     return _with_reports(f"random {number} ({kind})", request)
 
 
@@ -404,13 +371,11 @@ def _damaged(dice: Random, document: dict[str, Any]) -> dict[str, Any]:
     """The document, or one in twelve times one that must be refused."""
     if dice.random() > 1 / 12:
         return document
-    what = dice.randrange(4)
-    if what == 0:
-        return {**document, "fingerprint": document["fingerprint"][::-1] + "0"}
-    if what == 1:
-        return {name: value for name, value in document.items() if name != "fingerprint"}
     damaged: dict[str, Any] = json.loads(json.dumps(document))
     del damaged["fingerprint"]
+    what = dice.randrange(4)
+    if what < 2:
+        return damaged | ({"fingerprint": "0123456789ab"} if what else {})
     question = dice.choice(damaged.get("questions", [damaged.get("question")]))
     if what == 2:
         question["draw"]["kind"] = dice.choice(("", "Keep", "constructor", "__proto__"))
@@ -459,9 +424,9 @@ def _bytes(dice: Random, document: dict[str, Any]) -> bytes:
 
 def _tags(dice: Random, question: dict[str, Any]) -> dict[str, list[str]]:
     draw = question.get("draw") or {}
-    if draw.get("kind") != "personal" or dice.random() < 0.1:
-        return {}
     tags: dict[str, list[str]] = {}
+    if draw.get("kind") != "personal" or dice.random() < 0.1:
+        return tags
     for answer in question.get("answers", ()):
         if dice.random() < 0.5:
             tags.setdefault(dice.choice(draw["tags"]), []).append(answer)
@@ -470,38 +435,23 @@ def _tags(dice: Random, question: dict[str, Any]) -> dict[str, list[str]]:
     return tags
 
 
-def _answer(dice: Random, document: dict[str, Any]) -> Any:
-    """An answer to a document; one in twelve is wrong."""
-    if "questions" not in document:
-        return _text(dice, document.get("question") or {})
-    answers = {one["name"]: _text(dice, one, 60) for one in document["questions"]}
-    for name in list(answers):
-        if dice.random() < 0.15:
-            answers[name] = None
-        elif dice.random() < 0.1:
-            del answers[name]
-    if dice.random() < 0.05:
-        answers["no question"] = None
+def _sheet(dice: Random, questions: list[dict[str, Any]]) -> Any:
+    """Answers to questions, some of them missing; one in thirty is none."""
+    answers: dict[str, Any] = {"no question": None} if dice.random() < 0.05 else {}
+    for one in questions:
+        if (luck := dice.random()) < 0.9:
+            answers[one["name"]] = None if luck < 0.15 else _text(dice, one, 60)
     return answers if dice.random() < 0.97 else dice.choice((None, "nurse", [], 3))
 
 
+_WRONG: tuple[Any, ...] = (None, 0, 1, True, [], {}, "\ud800", "a\udc00b", "no answer", *TEXTS)
+
+
 def _text(dice: Random, question: dict[str, Any], one_in: int = 12) -> Any:
-    """An answer to a question."""
+    """An answer to a question; one in twelve is wrong."""
     answers, draw = question.get("answers"), question.get("draw") or {}
     if dice.randrange(one_in) == 0:
-        wrong: tuple[Any, ...] = (
-            None,
-            0,
-            1,
-            True,
-            [],
-            {},
-            "\ud800",
-            "a\udc00b",
-            "no answer",
-            *TEXTS,
-        )
-        return dice.choice(wrong)
+        return dice.choice(_WRONG)
     if draw.get("kind") == "grams":
         letters = draw["alphabet"] * 5 + draw["pad"] + "?"
         return "".join(dice.choice(letters) for _ in range(dice.randrange(1, 12)))

@@ -130,14 +130,11 @@ def collect(
 
     Meanwhile, or afterwards, ``ldp.Survey("answers")`` is the table of the sheets in files.
     """
-    opened: dict[str, Any] = {
-        "batch": batch,
-        "forget_tokens": boolean("forget_tokens", forget_tokens),
-    }
+    forget = boolean("forget_tokens", forget_tokens)
     if boolean("finish", finish):
         # Write what waits, merge, and say how many sheets there are
-        store = opened_desk(questionnaire, folder, **opened).intake.store
-        with closing(store):
+        desk = opened_desk(questionnaire, folder, batch=batch, forget_tokens=forget)
+        with closing(desk.intake.store) as store:
             _say_faults(store)
             try:
                 store.batch()
@@ -149,9 +146,10 @@ def collect(
         return
     packages()
     with closing(listening(host, port)) as where:
-        opened |= {"origins": origins, "behind_proxy": behind_proxy, "limits": limits}
-        opened |= {"invitations": invitations, "max_sheets": max_sheets, "estimates": estimates}
-        desk = opened_desk(questionnaire, folder, texts, **opened)
+        desk = opened_desk(
+            *(questionnaire, folder, texts, origins, behind_proxy, batch, limits),
+            *(invitations, max_sheets, estimates, forget),
+        )
         with closing(desk.intake.store):
             _say_faults(desk.intake.store)
             _check_open(desk, max_sheets)
@@ -373,28 +371,14 @@ class Desk:
 
     # -- pages ---------------------------------------------------------------------------------
 
-    async def show_page(self, request: Request) -> Response:
-        """GET /."""
-        return _response(self.page, 200, "text/html; charset=utf-8")
-
-    async def show_client(self, request: Request) -> Response:
-        """GET /client.json."""
-        return _response(self.client, 200, "application/json")
-
     async def health(self, request: Request) -> Response:
         """GET /health: whether sheets can be kept (the status), and files are as written."""
         store = self.intake.store
         loop = asyncio.get_running_loop()
         shortage = await loop.run_in_executor(None, store.shortage, self.checks.largest)
-        errors = [
-            text
-            for text, wrong in (
-                ("sheets cannot be written to the disk", store.failing),
-                ("files of sheets cannot be written; sheets wait", store.stuck),
-                (shortage, shortage),
-            )
-            if wrong
-        ]
+        errors = ["sheets cannot be written to the disk"] * store.failing
+        errors += ["files of sheets cannot be written; sheets wait"] * store.stuck
+        errors += [shortage] * bool(shortage)
         status = 503 if errors else 200
         errors += [f"{name}: {why}" for name, why in sorted(store.faults.items())]
         return self._answer(request, {"healthy": not errors, "errors": errors}, status)
@@ -486,9 +470,15 @@ def application(desk: Desk) -> Starlette:
 
         return answered
 
+    def fixed(content: bytes, kind: str) -> Answer:
+        async def sent(request: Request) -> Response:
+            return _response(content, 200, kind)
+
+        return sent
+
     answers: list[tuple[str, Answer, list[str]]] = [
-        ("/", desk.show_page, ["GET"]),
-        ("/client.json", desk.show_client, ["GET"]),
+        ("/", fixed(desk.page, "text/html; charset=utf-8"), ["GET"]),
+        ("/client.json", fixed(desk.client, "application/json"), ["GET"]),
         ("/health", desk.health, ["GET"]),
         ("/counts", desk.counts, ["GET"]),
         ("/sheets", desk.take, ["POST", "OPTIONS"]),
@@ -518,7 +508,7 @@ class Estimates:
     _lock: Lock = field(default_factory=Lock)
 
     def at(self, sheets: int) -> dict[str, Any]:
-        """Estimate, lower and upper by question and category; null where there is no sequence.
+        """Estimate, lower and upper by question and category; why not, where there is no sequence.
 
         While they are computed for more sheets others get those from before; so do all where a file
         is damaged, which `health` names.
@@ -538,12 +528,13 @@ class Estimates:
         for name, mechanism in self.questionnaire.mechanisms.items():
             if isinstance(mechanism, Observed):
                 continue
-            found[name] = None
-            with suppress(NotAvailable):
+            try:
                 results: Any = survey.frequencies(name)
                 rows = results.conf_int(anytime=True).to_numpy()
                 both = np.column_stack([results.params, rows]).round(6)
                 found[name] = dict(zip(map(str, results.categories), both.tolist(), strict=True))
+            except NotAvailable as error:
+                found[name] = f"no estimates: {error}"
         return found
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from secrets import SystemRandom, token_hex
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -83,21 +83,17 @@ class BatchWriter:
                 (mechanism,) = question.mechanisms.values()
                 columns = _cells(question.name, mechanism, entry, there, absent)
             else:  # the five columns of a report about a string
-                draw = entry["draw"]
-                gram, whole = draw["gram_question"], draw["string_question"]
-                parts = (None, gram, None, gram, whole)
-                for column, part, name in zip(question.columns, parts, SURVEY_COLUMNS, strict=True):
+                kinds = {"start": ("positions", None), "gram": ("grams", "gram_question")}
+                for column, name in zip(question.columns, SURVEY_COLUMNS, strict=True):
                     what, _, number = name.partition("_")
-                    if number:
-                        field = "positions" if what == "start" else "grams"
-                        texts = [report[field][int(number) - 1] for report in there]
-                    else:
-                        texts = [report[what] for report in there]
+                    field, part = kinds.get(what, (what, "string_question"))
+                    texts = [report[field] for report in there]
+                    texts = [text[int(number) - 1] for text in texts] if number else texts
                     if part is None:
                         columns[column] = filled(texts, absent, int)
                     else:
-                        made_by = question.mechanisms[column]
-                        columns |= _cells(column, made_by, part, texts, absent)
+                        made_by, of = question.mechanisms[column], entry["draw"][part]
+                        columns |= _cells(column, made_by, of, texts, absent)
             frame |= {name: as_written(column) for name, column in columns.items()}
         if self.questionnaire.wave is not None:
             frame["wave"] = constant(self.questionnaire.wave, len(rows))
@@ -129,16 +125,6 @@ def _cells(
 HOUR = 3600
 _NAME = re.compile(r"sheets-\d{4}-\d\d-\d\dT\d\d-([0-9a-f]{16}|[0-9a-f]{32})\.parquet")
 _CHANGED = "was changed or cut off"
-
-
-class Tables(Protocol):
-    """Writes and reads files of sheets; each file is flushed to the disk."""
-
-    def write(self, sheets: Sequence[str], path: Path) -> None: ...
-
-    def merge(self, files: Sequence[Path], path: Path) -> None: ...
-
-    def about(self, path: Path) -> Footer: ...
 
 
 def digest(path: Path) -> str:
@@ -211,7 +197,7 @@ def _not_own(name: str, content: str) -> str:
     return "" if match[1] == content or len(match[1]) == 16 else _CHANGED
 
 
-def taken(folder: Path, tables: Tables) -> list[tuple[str, str, int]]:
+def taken(folder: Path, tables: BatchWriter) -> list[tuple[str, str, int]]:
     """The files of sheets in a folder, without copies: their names, digests and sheets."""
     files, known = {}, set()
     merged: set[str] = set()

@@ -75,10 +75,9 @@ class Intake:
         """Write what waits if that is enough for a file, merge files, and give the folder back."""
         if self._hours is not None:
             self._hours.cancel()
-        if self._adding is not None:
-            await self._adding
-        if self._batching is not None:
-            await self._batching
+        for task in (self._adding, self._batching):
+            if task is not None:
+                await task
         await self._batch(FEWEST)
         await self._merge()
         if 0 < self.store.waiting < FEWEST:
@@ -119,21 +118,19 @@ class Intake:
         self._batching = asyncio.create_task(self._batch(least))
 
     async def _batch(self, least: int) -> None:
-        loop = asyncio.get_running_loop()
         try:
-            made = await loop.run_in_executor(self._batcher, self.store.batch, least)
-            if made:
+            if made := await self._in_batcher(self.store.batch, least):
                 say(f"{made:,} sheets in a file, {self.store.stored:,} in all")
         except DiskFailure as error:
             self._not_before = time.monotonic() + _RETRY
             say(f"a file of sheets cannot be written ({error}): they wait, and it is tried again")
 
+    async def _in_batcher(self, work: Callable[..., int], *given: int) -> int:
+        return await asyncio.get_running_loop().run_in_executor(self._batcher, work, *given)
+
     async def _merge(self) -> None:
         try:
-            merged = await asyncio.get_running_loop().run_in_executor(
-                self._batcher, self.store.merge
-            )
-            if merged:
+            if merged := await self._in_batcher(self.store.merge):
                 say(f"{merged:,} small files were merged")
         except DiskFailure as error:
             say(f"small files cannot be merged ({error}): they stay as they are")
@@ -225,22 +222,21 @@ class Checks:
             raise Refused("invitation: this survey takes sheets without: leave the field out")
         if set(sent) != set(_FIELDS):
             raise Refused(f"must have the fields {', '.join(_FIELDS)}, and no others")
-        token = sent["token"]
+        token, known = sent["token"], None
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):
             raise Refused("token: must be 32 hexadecimal digits")
-        known = None
         if self.invitations is not None:
             compare = "compare it with the one that you were given"
+            why = f"no code of this survey: {compare}"
             if code is None:
-                why = "invitation: this survey takes sheets with a code only"
-                raise Refused(why, 403, reason="code")
-            try:
-                known = self.invitations.find(portable.invitation_code(code))
-            except portable.Refused:
-                why = f"invitation: a typing error in the code: {compare}"
-                raise Refused(why, 403, reason="code") from None
+                why = "this survey takes sheets with a code only"
+            else:
+                try:
+                    known = self.invitations.find(portable.invitation_code(code))
+                except portable.Refused:
+                    why = f"a typing error in the code: {compare}"
             if known is None:
-                raise Refused(f"invitation: no code of this survey: {compare}", 403, reason="code")
+                raise Refused(f"invitation: {why}", 403, reason="code")
         reports = self._reports(_object(sent["sheet"], "sheet"))
         reports += [token.lower()] if self.link else []
         taken = bytes.fromhex(token), json.dumps(reports, separators=(",", ":"))
@@ -249,9 +245,9 @@ class Checks:
     def withdrawal(self, body: bytes) -> None:
         """Whether a page says that its reports were deleted."""
         sent = _object(_json(body), "the message")
-        expected = {"format": WITHDRAWAL, "version": VERSION, "survey": self.survey}
         if sent.get("format") == WITHDRAWAL and sent.get("survey") != self.survey:
             raise Refused(_OUTDATED, 409)
+        expected = {"format": WITHDRAWAL, "version": VERSION, "survey": self.survey}
         if sent != expected or repr(sent["version"]) != repr(VERSION):
             raise Refused(f'must be an object of format "{WITHDRAWAL}", version and survey')
 
@@ -260,16 +256,15 @@ class Checks:
         if sheet.keys() != self._names:
             raise Refused("sheet: must have a report, or null, for every question, and no other")
         reports = []
-        asked = missing = private = 0
+        asked = missing = 0
         for item in self.items:
             report = sheet[item.name]
             if report is not None and not item.shape.fits(report):
                 raise Refused(f"sheet: the report to {item.name!r} is none of its mechanism")
             reports.append(report)
-            private += item.private
             asked += item.private and report is not None
             missing += item.private and report is None and not item.always
-        ask = private if self.ask is None else self.ask
+        ask = sum(item.private for item in self.items) if self.ask is None else self.ask
         if not asked <= ask <= asked + missing:
             raise Refused(f"sheet: {ask} private questions are asked, not as many as here")
         return reports
@@ -326,9 +321,7 @@ def shape_of(reports: Any, draw: Mapping[str, Any]) -> Shape:
     of_cohorts = _texts(draw["cohorts"])
 
     def fits(report: Any) -> bool:
-        if not isinstance(report, str):
-            return False
-        cohort, colon, rest = report.partition(":")
+        cohort, colon, rest = report.partition(":") if isinstance(report, str) else ("", "", "")
         return colon == ":" and of_cohorts.fits(cohort) and of_report.fits(rest)
 
     return Shape(fits, of_cohorts.longest + of_report.longest)
@@ -346,30 +339,24 @@ def _bits(n: int, draw: Mapping[str, Any]) -> Shape:
     able = _able(draw)
 
     def fits(report: Any) -> bool:
-        if not isinstance(report, str) or len(report) != n or report.strip("01"):
-            return False
-        return able is None or able(report)
+        bits = isinstance(report, str) and len(report) == n and not report.strip("01")
+        return bits and able(report)
 
     return Shape(fits, n + 2)
 
 
-def _able(draw: Mapping[str, Any]) -> Fits | None:
-    """What a draw of bits says of all of them; None where all strings of bits can be."""
+def _able(draw: Mapping[str, Any]) -> Fits:
+    """What a draw of bits says of all of them."""
     if draw["kind"] == "personal":
         return _able(draw["draw"])
     if draw["kind"] == "subset":
-        size: int = draw["size"]
-        return lambda report: report.count("1") == size
+        return lambda report: report.count("1") == draw["size"]
     if draw["kind"] == "reveal":
         sensitive = set(draw["sensitive"])
-
-        def at_most_one(report: str) -> bool:
-            if report.count("1") <= 1:
-                return True
-            return sum(bit == "1" and j not in sensitive for j, bit in enumerate(report)) <= 1
-
-        return at_most_one
-    return None
+        return lambda report: (
+            sum(bit == "1" and j not in sensitive for j, bit in enumerate(report)) <= 1
+        )
+    return lambda report: True
 
 
 def _grams(draw: Mapping[str, Any]) -> Shape:
@@ -382,13 +369,13 @@ def _grams(draw: Mapping[str, Any]) -> Shape:
         if not isinstance(report, dict) or report.keys() != {"positions", "grams", "string"}:
             return False
         places, grams = report["positions"], report["grams"]
-        if not all(isinstance(two, list) and len(two) == 2 for two in (places, grams)):
-            return False
-        if not whole.fits(report["string"]):
-            return False
-        if not all(type(place) is int and place in starts for place in places):
-            return False
-        return bool(places[0] < places[1]) and all(map(gram.fits, grams))
+        return (
+            all(isinstance(two, list) and len(two) == 2 for two in (places, grams))
+            and whole.fits(report["string"])
+            and all(type(place) is int and place in starts for place in places)
+            and bool(places[0] < places[1])
+            and all(map(gram.fits, grams))
+        )
 
     frame = len(json.dumps({"positions": [starts[-1]] * 2, "grams": ["", ""], "string": ""}))
     return Shape(fits, frame + 2 * gram.longest + whole.longest)

@@ -42,7 +42,7 @@ from urllib.parse import urlsplit
 
 from ldpstats.arguments import listed, positive_integer
 from ldpstats.clients.portable.ldpstats_client import CODE_LENGTH, LETTERS, checked_with
-from ldpstats.collector.files import HOUR, Tables, compared, fault_of, named, taken
+from ldpstats.collector.files import HOUR, BatchWriter, compared, fault_of, named, taken
 from ldpstats.engines.parquet import found_files
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 from ldpstats.io.specifications import is_format, json_document
@@ -96,7 +96,7 @@ class Store:
     """The sheets of a folder; its methods may be called from several threads."""
 
     folder: Path
-    tables: Tables
+    tables: BatchWriter
     _database: sqlite3.Connection
     _key: bytes
     waiting: int = 0  # sheets on the disk that are in no file yet
@@ -405,7 +405,7 @@ class Store:
             database.execute("DROP TABLE waiting")
 
 
-def opened_store(folder: Path, tables: Tables, forget_tokens: bool = False) -> Store:
+def opened_store(folder: Path, tables: BatchWriter, forget_tokens: bool = False) -> Store:
     """The store of a folder, with what an earlier process left in it.
 
     With `forget_tokens` a record that does not fit the files is put aside, and a new one begun.
@@ -435,7 +435,7 @@ def opened_store(folder: Path, tables: Tables, forget_tokens: bool = False) -> S
     return store
 
 
-def _opened(folder: Path, tables: Tables, begin: bool = False) -> Store:
+def _opened(folder: Path, tables: BatchWriter, begin: bool = False) -> Store:
     """Open the database; `begin` a record with the files that are there."""
     place = folder / PRIVATE / DATABASE
     try:
@@ -623,8 +623,7 @@ def opened_withdrawals(folder: Path) -> Withdrawals:
     """The number of a folder whose store is open."""
     path = folder / PRIVATE / _NAME
     try:
-        text = path.read_text(encoding="ascii").strip() if path.exists() else "0"
-        return Withdrawals(path, int(text))
+        return Withdrawals(path, int(path.read_text(encoding="ascii")) if path.exists() else 0)
     except (OSError, ValueError):
         remedy = "has no number of deleted reports: restore it, or remove it to count from 0"
         raise InvalidArgument("folder", str(path), remedy) from None
@@ -709,14 +708,12 @@ def invite(
     link = None  # the address of a page, to which a code is added
     if url is not None:
         remedy = 'must be the address of the page, such as "https://survey.example/", without a "#"'
-        if not isinstance(url, str) or not _ADDRESS.fullmatch(url) or "#" in url:
-            raise InvalidArgument("url", url, remedy)
         try:
-            parts = urlsplit(url)
+            parts = urlsplit(url if isinstance(url, str) and _ADDRESS.fullmatch(url) else "")
         except ValueError:
-            raise InvalidArgument("url", url, remedy) from None
+            parts = urlsplit("")
         is_web = parts.scheme in ("http", "https") and parts.netloc
-        if parts.scheme != "file" and not is_web:
+        if (parts.scheme != "file" and not is_web) or "#" in url:
             raise InvalidArgument("url", url, remedy)
         link = url if parts.path else f"{url}/"
     table = checked_path(to)
@@ -725,12 +722,8 @@ def invite(
     while len(codes) < n:
         codes[checked_with("".join(choice(LETTERS) for _ in range(CODE_LENGTH - 1)))] = None
     survey = questionnaire.fingerprint
-    document = {
-        "format": FORMAT,
-        "version": VERSION,
-        "survey": survey,
-        "codes": sorted(hashed(code, survey).hex() for code in codes),
-    }
+    document = {"format": FORMAT, "version": VERSION, "survey": survey}
+    document["codes"] = sorted(hashed(code, survey).hex() for code in codes)
     with replacing_all([table, hashes], force, private=True) as (own, other):
         with own.open("w", encoding="ascii", newline="") as file:
             rows = csv.writer(file, lineterminator="\n")

@@ -81,16 +81,14 @@ def load_fair() -> pd.DataFrame:
     from statsmodels.datasets import fair
 
     table: pd.DataFrame = fair.load_pandas().data
-    return pd.DataFrame(
-        {
-            "occupation": _labelled(table["occupation"] - 1, _OCCUPATIONS),
-            "occupation_husb": _labelled(table["occupation_husb"] - 1, _OCCUPATIONS),
-            "rate_marriage": _labelled(table["rate_marriage"] - 1, _MARRIAGE, ordered=True),
-            "religious": _labelled(table["religious"] - 1, _RELIGIOUS, ordered=True),
-            **{name: table[name] for name in ("age", "yrs_married", "children", "educ", "affairs")},
-            "any_affair": _labelled(table["affairs"] > 0, _NO_YES),
-        }
-    )
+    found: dict[str, Any] = {
+        "occupation": _labelled(table["occupation"] - 1, _OCCUPATIONS),
+        "occupation_husb": _labelled(table["occupation_husb"] - 1, _OCCUPATIONS),
+        "rate_marriage": _labelled(table["rate_marriage"] - 1, _MARRIAGE, ordered=True),
+        "religious": _labelled(table["religious"] - 1, _RELIGIOUS, ordered=True),
+    }
+    found |= {name: table[name] for name in ("age", "yrs_married", "children", "educ", "affairs")}
+    return pd.DataFrame(found | {"any_affair": _labelled(table["affairs"] > 0, _NO_YES)})
 
 
 def load_gss() -> pd.DataFrame:

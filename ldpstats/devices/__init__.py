@@ -27,6 +27,7 @@ from ldpstats.devices.device import (
     spin,
     truth,
 )
+from ldpstats.hints import of_module
 from ldpstats.programs.instructions import WORDS
 from ldpstats.programs.polynomials import unknown
 
@@ -49,3 +50,6 @@ __all__ = [
     "truth",
     "unknown",
 ]
+
+
+__getattr__ = of_module(__name__)

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import comb
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -546,10 +547,8 @@ def cohorts(devices: Mapping[str, Any] | Iterable[Any], shares: Any = None) -> D
     """
     names: tuple[Any, ...] | None = None
     if isinstance(devices, Mapping):
-        names = tuple(
-            str(name) if isinstance(name, Integral) and not isinstance(name, bool) else name
-            for name in devices
-        )
+        whole = (isinstance(v, Integral) and not isinstance(v, bool) for v in devices)
+        names = tuple(str(v) if is_whole else v for v, is_whole in zip(devices, whole, strict=True))
         devices = devices.values()
     remedy = (
         "must be a list of devices, for example [hashed(4, 0), hashed(4, 1)], or a dict of them"
@@ -610,41 +609,37 @@ def tree_of(step: Step, categories: Sequence[Any] | None = None, later: bool = F
 
     `later` says that the result of an earlier step stands for the truth.
     """
-    branches: list[tuple[str, Node]] = []
+    below = partial(tree_of, categories=categories, later=later)
+    found: list[tuple[str, Any, Node]]
     match step:
         case When():
             return _tree_of_branches(step, categories, later)
         case Then() if (counted := counted_outcome(step)) is not None:
             drawn, times, outcome = counted  # the number of an outcome in several draws is said
             p: Any = next(p for label, p in drawn.law if label == outcome)
-            for n in range(times + 1):
-                shown = _chance(comb(times, n) * p**n * (1 - p) ** (times - n))
-                branches.append(_branch(f"{n} {outcome}", shown, Node(f"say {n}", True)))
-            return Node(f"{_named(drawn)}, {times} times", False, tuple(branches))
+            ways = [comb(times, n) * p**n * (1 - p) ** (times - n) for n in range(times + 1)]
+            found = [(f"{n} {outcome}", q, Node(f"say {n}", True)) for n, q in enumerate(ways)]
+            name = f"{_named(drawn)}, {times} times"
         case Then():
             results = step.first.said(None if categories is None else tuple(categories))
-            second = tree_of(step.second, results, True)
-            return _joined(tree_of(step.first, categories, later), second)
+            return _joined(below(step.first), tree_of(step.second, results, True))
         case Parts():
-            for which, part in enumerate(step.steps, 1):
-                branches.append(_branch(f"answer {which}", "", tree_of(part, categories, later)))
-            return Node(f"{len(branches)} answers", False, tuple(branches))
+            found = [(f"answer {i}", None, below(part)) for i, part in enumerate(step.steps, 1)]
+            name = f"{len(found)} answers"
         case Cohorts():
-            for name, share, part in zip(step.named, step.chances, step.steps, strict=True):
-                below = tree_of(part, categories, later)
-                branches.append(_branch(f"cohort {name}", _chance(share), below))
-            return Node("draw a cohort", False, tuple(branches))
+            parts = zip(step.named, step.chances, step.steps, strict=True)
+            found = [(f"cohort {named}", share, below(part)) for named, share, part in parts]
+            name = "draw a cohort"
         case Flip() | Roll() | Spin() | Cards():
-            law = step.law
+            law, name = step.law, _named(step)
             few = law[: _MOST_DRAWN - 1] if len(law) > _MOST_DRAWN else law
-            for outcome, p in few:
-                branches.append(_branch(str(outcome), _chance(p), Node(f"say {outcome}", True)))
+            found = [(str(outcome), p, Node(f"say {outcome}", True)) for outcome, p in few]
             if rest := law[len(few) :]:
                 p = sum((p for _, p in rest), Fraction(0))
-                branches.append(_branch(f"{len(rest)} others", _chance(p), Node("say which", True)))
-            return Node(_named(step), False, tuple(branches))
+                found.append((f"{len(rest)} others", p, Node("say which", True)))
         case _:
             return Node(_named(step, later), True)
+    return Node(name, False, tuple(_branch(*branch) for branch in found))
 
 
 def _named(step: Step, later: bool = False) -> str:
@@ -693,24 +688,28 @@ def _tree_of_branches(step: When, categories: Sequence[Any] | None, later: bool)
     chances, branches = {typed(v): p for v, p in law or ()}, []
     for then, named in grouped.items():
         p = sum((chances[typed(v)] for v in named), Fraction(0)) if law else None
-        branches.append(_branch(_outcomes(named), _chance(p), tree_of(then, categories, later)))
+        branches.append(_branch(_outcomes(named), p, tree_of(then, categories, later)))
     if step.otherwise is not None and outcomes is None:
-        branches.append(_branch("otherwise", "", tree_of(step.otherwise, categories, later)))
+        branches.append(_branch("otherwise", None, tree_of(step.otherwise, categories, later)))
     own = Node(name, False, tuple(branches))
     if law is None and not isinstance(source, Truth):
         return _joined(tree_of(source, categories, later), own)
     return own
 
 
-def _branch(outcomes: str, chance: str, node: Node) -> tuple[str, Node]:
+def _branch(outcomes: str, p: Chance | int | None, node: Node) -> tuple[str, Node]:
     """The words over a branch: outcomes, and their probability; and where it leads."""
     text = _wrapped(outcomes)
-    return f"{text}  ({chance})" if chance else text, node
+    if p is None:
+        return text, node
+    if isinstance(p, Fraction) and p.denominator > 1000:
+        return f"{text}  ({float(p):.3g})", node
+    return f"{text}  ({p})", node
 
 
 def _joined(first: Node, second: Node) -> Node:
     """One tree after another, which goes on from the result of the first."""
-    return Node("in turn", False, (_branch("first", "", first), _branch("then", "", second)))
+    return Node("in turn", False, (_branch("first", None, first), _branch("then", None, second)))
 
 
 def _outcomes(labels: Sequence[Any]) -> str:
@@ -724,15 +723,6 @@ def _outcomes(labels: Sequence[Any]) -> str:
         shown = comma.join(map(str, ordered[: _MOST_NAMED - 1]))
         return f"{shown} and {len(ordered) - _MOST_NAMED + 1} more"
     return comma.join(map(str, ordered))
-
-
-def _chance(p: Chance | int | None) -> str:
-    """A probability in a few characters: a short fraction, a decimal, or a polynomial."""
-    if p is None:
-        return ""
-    if isinstance(p, Fraction) and p.denominator > 1000:
-        return f"{float(p):.3g}"
-    return str(p)
 
 
 # -- The drawing of a device as a tree, from the first step on the left to the reports ------------

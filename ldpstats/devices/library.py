@@ -117,7 +117,7 @@ def warner(p: Any, answers: Any = _ANSWERS) -> Device:
     >>> warner(0.75).mechanism(("no", "yes")).ratio
     Fraction(3, 1)
     """
-    two_labels("answers", answers)
+    two_labels(answers)
     p = chance("p", p)
     return spin({"A": p, "B": 1 - p}).when({"A": truth, "B": opposite})
 
@@ -144,7 +144,7 @@ def mangat(p: Any, answers: Any = _ANSWERS) -> Device:
     [[0.6 0.4]
      [0.  1. ]]
     """
-    _, yes = two_labels("answers", answers)
+    _, yes = two_labels(answers)
     return truth.when({yes: yes}, otherwise=warner(p))
 
 
@@ -172,7 +172,7 @@ def mangat_singh(t: Any, p: Any, answers: Any = _ANSWERS) -> Device:
     [[0.875 0.125]
      [0.125 0.875]]
     """
-    two_labels("answers", answers)
+    two_labels(answers)
     t, p = chance("t", t), chance("p", p)
     second = cards({"A": p, "B": 1 - p}).when({"A": truth, "B": opposite})
     return cards({"true": t, "random": 1 - t}).when({"true": truth, "random": second})
@@ -202,7 +202,7 @@ def crosswise(p: Any, text: str | None = None, answers: Any = _ANSWERS) -> Devic
     >>> crosswise("1/4").mechanism(("no", "yes")).ratio
     Fraction(3, 1)
     """
-    no, yes = two_labels("answers", answers)
+    no, yes = two_labels(answers)
     other = question(p, text, (no, yes))
     return truth.when(
         {
@@ -318,7 +318,7 @@ def triangular(p: Any, text: str | None = None, answers: Any = _ANSWERS) -> Devi
     [[0.25 0.75]
      [1.   0.  ]]
     """
-    no, yes = two_labels("answers", answers)
+    no, yes = two_labels(answers)
     other = question(p, text, (no, yes))
     return truth.when({yes: "triangle", no: other.when({yes: "triangle", no: "circle"})})
 
@@ -351,7 +351,7 @@ def forced_response(p_yes: Any, p_no: Any, answers: Any = _ANSWERS) -> Device:
     >>> forced_response("1/6", "1/6").mechanism(("no", "yes")).ratio
     Fraction(5, 1)
     """
-    no, yes = two_labels("answers", answers)
+    no, yes = two_labels(answers)
     p_yes, p_no = chance("p_yes", p_yes), chance("p_no", p_no)
     return _forced({yes: p_yes, no: p_no}, {"p_yes": p_yes, "p_no": p_no})
 
@@ -382,7 +382,7 @@ def forced_dice(yes: Any = 1, no: Any = 6, sides: int = 6, answers: Any = _ANSWE
     3. If it shows 6, say “no”.
     4. If it shows 2 to 5, answer the question truthfully.
     """
-    said_no, said_yes = two_labels("answers", answers)
+    said_no, said_yes = two_labels(answers)
     sides = positive_integer("sides", sides, 2)
     named: dict[str, list[int]] = {}
     for name, value in (("yes", yes), ("no", no)):
@@ -423,7 +423,7 @@ def forced_cards(truth_cards: int, yes: int, no: int, answers: Any = _ANSWERS) -
     >>> forced_cards(8, 1, 1).mechanism(("no", "yes")).ratio
     Fraction(9, 1)
     """
-    said_no, said_yes = two_labels("answers", answers)
+    said_no, said_yes = two_labels(answers)
     counts = {
         "truth": positive_integer("truth_cards", truth_cards),
         f"say {said_yes}": positive_integer("yes", yes, 0),
@@ -447,7 +447,7 @@ def forced_coins(answers: Any = _ANSWERS) -> Device:
     >>> forced_coins().mechanism(("no", "yes")).ratio
     Fraction(3, 1)
     """
-    no, yes = two_labels("answers", answers)
+    no, yes = two_labels(answers)
     return flip().when({"heads": truth, "tails": flip().when({"heads": yes, "tails": no})})
 
 
@@ -612,7 +612,7 @@ def kuk(p1: Any, p2: Any, draws: int = 1, answers: Any = _ANSWERS) -> Device:
     >>> list(mechanism.outputs), mechanism.ratio
     (['red', 'black'], Fraction(4, 1))
     """
-    no, yes = two_labels("answers", answers)
+    no, yes = two_labels(answers)
     p1, p2 = chance("p1", p1), chance("p2", p2)
     if positive_integer("draws", draws) > _MOST_DRAWS:
         raise InvalidArgument("draws", draws, f"must be at most {_MOST_DRAWS}")
@@ -679,7 +679,7 @@ def christofides(proportions: Any, answers: Any = _ANSWERS) -> Device:
     >>> christofides(["1/2", "1/3", "1/6"]).mechanism(("no", "yes")).ratio
     Fraction(3, 1)
     """
-    no, yes = two_labels("answers", answers)
+    no, yes = two_labels(answers)
     remedy = "must be a list of two or more proportions, such as ['1/2', '1/3', '1/6']"
     numbers = listed("proportions", proportions, remedy)
     L = len(numbers)
@@ -721,7 +721,7 @@ def stochastic_lie_detector(p: Any, honesty: Any = None, answers: Any = _ANSWERS
     >>> stochastic_lie_detector(0.7).unknown
     ('honesty',)
     """
-    no, yes = two_labels("answers", answers)
+    no, yes = two_labels(answers)
     honest = chance("honesty", unknown("honesty") if honesty is None else honesty)
     device = spin({"lies": 1 - honest, "is honest": honest})
     return truth.when({yes: device.when({"lies": no}, otherwise=yes)}, otherwise=warner(p))
@@ -759,7 +759,7 @@ def cheating_detection(
     >>> cheating_detection("1/4").unknown
     ('cheating',)
     """
-    no, _ = two_labels("answers", answers)
+    no, _ = two_labels(answers)
     cheats = chance("cheating", unknown("cheating") if cheating is None else cheating)
     told = forced_response(p_yes, p_no, answers)
     return spin({"cheats": cheats, "follows": 1 - cheats}).when({"cheats": no}, otherwise=told)

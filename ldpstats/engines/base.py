@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from ldpstats import errors
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, cut
+from ldpstats.reports.layout import is_of_bytes
 
 BATCH_ROWS = 1 << 17
 
@@ -189,11 +190,8 @@ def needed(engine: str, requirement: str) -> Iterator[None]:
     try:
         yield
     except ImportError:
-        pass
-    else:
-        return
-    remedy = f"is not installed: python -m pip install '{requirement}'"
-    raise InvalidArgument("engine", engine, remedy) from None
+        remedy = f"is not installed: python -m pip install '{requirement}'"
+        raise InvalidArgument("engine", engine, remedy) from None
 
 
 def _failure(name: str, shown: str, engine: str, error: BaseException) -> LDPError:
@@ -264,11 +262,9 @@ def _plain(column: Any) -> Any:
     elif types.is_floating(kind):
         # one zero: engines differ in whether they tell -0.0 from 0.0
         return pc.add(column.cast(pyarrow.float64()), 0.0)
-    elif types.is_large_string(kind) or kind == pyarrow.string_view():
+    elif types.is_large_string(kind) or types.is_string_view(kind):
         target = pyarrow.string()
-    elif types.is_fixed_size_binary(kind) or types.is_large_binary(kind):
-        target = pyarrow.binary()
-    elif kind == pyarrow.binary_view():
+    elif is_of_bytes(kind):
         target = pyarrow.binary()
     elif types.is_timestamp(kind) and kind.unit != "us":
         return column.cast(pyarrow.timestamp("us", kind.tz), safe=False)
@@ -320,8 +316,7 @@ def watched(advance: Callable[[float], None] | None) -> Iterator[None]:
 
 def tell(fraction: float) -> None:
     """Say how far the query that runs has come."""
-    advance = _watch.get()
-    if advance is not None:
+    if advance := _watch.get():
         advance(min(1.0, fraction))
 
 

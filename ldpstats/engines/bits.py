@@ -151,7 +151,8 @@ class _Sums:
         form: Any = what.mechanism.format
         if not is_of_bytes(column.type) or (beside is None) != (not what.mechanism.n_cohorts):
             cohort = None if beside is None else in_pandas(beside)
-            found, absent = reports_in(what.where, what.mechanism, in_pandas(column), cohort)
+            places = what.where, f"{what.where}, cohort"
+            found, absent = reports_in(places, what.mechanism, in_pandas(column), cohort)
             return form.to_table(found.y), found.cohort, absent
         column, bits = plain_bytes(column), what.mechanism.n_bits
         absent, there = _nulls(column), column.drop_null() if column.null_count else column

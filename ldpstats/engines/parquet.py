@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -74,7 +75,7 @@ class Files(Query):
         for name in self.columns:
             kinds = {_value_type(held.schema.field(name).type) for held in self.footers.values()}
             if len(kinds) > 1:
-                found[name] = min(map(_kind, kinds), key=lambda kind: kind == "null")
+                found[name] = min(map(_kind, kinds), key="null".__eq__)
         return found
 
     def root(self, session: Engine) -> Any:
@@ -173,10 +174,8 @@ class Files(Query):
                 if not of_engine(error):
                     raise
                 why = f"cannot be read ({reason(error)}): it may be damaged or cut off"
-            else:
-                continue
-            self._refuse(file, why)
-            found = True
+                self._refuse(file, why)
+                found = True
         return found
 
     @cached_property
@@ -350,7 +349,6 @@ def _kind(kind: Any) -> str:
     """A type as far as files of one table must agree."""
     from pyarrow import types
 
-    kind = _value_type(kind)
     tests = {
         "whole numbers": types.is_integer,
         "numbers": types.is_floating,
@@ -370,7 +368,7 @@ def difference(first: Footer, path: str, other: Footer) -> str:
             has = "has" if verb == "has no column" else "does not have"
             return f"{verb} {names[0]!r}, which {path} {has}: give files of one table"
     for name in known_names:
-        kinds = [_kind(held.schema.field(name).type) for held in (first, other)]
+        kinds = [_kind(_value_type(held.schema.field(name).type)) for held in (first, other)]
         if kinds[0] != kinds[1] and "null" not in kinds:
             return f"holds {kinds[1]} in column {name!r}, and {path} {kinds[0]}: convert one"
         notes, known = other.stored(name), first.stored(name)
@@ -393,9 +391,7 @@ def _dictionaries(file: str, held: Footer, name: str) -> list[list[Any]]:
         with pyarrow.parquet.ParquetFile(file) as opened:
             for group in range(len(held.groups)):
                 batches = opened.iter_batches(1, row_groups=[group], columns=[name])
-                for batch in batches:
-                    found.append(batch.column(0).dictionary.to_pylist())
-                    break
+                found += [batch.column(0).dictionary.to_pylist() for batch in islice(batches, 1)]
     return found
 
 
@@ -490,11 +486,7 @@ def _twice(file: Path, known: dict[tuple[int, int], Path]) -> str:
     first = known.setdefault((found.st_dev, found.st_ino), file)
     if first is file:
         return ""
-    return (
-        "is listed twice: name it once"
-        if first == file
-        else f"is the same file as {first}: name it once"
-    )
+    return f"is {'listed twice' if first == file else f'the same file as {first}'}: name it once"
 
 
 # -- Shares of Parquet files, worked on by threads ------------------------------------------------

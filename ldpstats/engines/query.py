@@ -196,13 +196,12 @@ class Query:
         keys = {f"c{i}": narwhals.col(name) for i, name in enumerate(names)}
         keys["inside"] = reduce(and_, domain) if domain else narwhals.lit(True)
         numbers = [narwhals.col(name).cast(narwhals.Float64) for name in weights]
-        summed, bad = {}, []
-        for i, number in enumerate(numbers):
-            summed[f"w{i}"] = numbers[0] * number if i and factors else number
-            # all engines sort NaN after every number, or find no comparison with it true
-            low = number >= (0.0 if i else LEAST_WEIGHT)
-            bad.append(number.is_null() | ~(low & (number <= MOST_WEIGHT)))
+        summed = {
+            f"w{i}": numbers[0] * number if i and factors else number
+            for i, number in enumerate(numbers)
+        }
         if weights:
+            bad = (bad_weight(name, not i) for i, name in enumerate(weights))
             summed["w0w0"] = numbers[0] * numbers[0]
             summed["bad"] = reduce(or_, bad).cast(narwhals.Int64)
         table = self._sums(names, keys, summed, most_bytes)
@@ -379,21 +378,14 @@ class Query:
 LEAST_WEIGHT, MOST_WEIGHT = 1e-50, 1e50
 
 
-def faults(name: str, positive: bool) -> dict[str, Any]:
-    """Expressions for what may be wrong with a column of numbers, by the words for it."""
+def bad_weight(name: str, positive: bool) -> Any:
+    """Where a column of weights has none: what is missing, negative or beyond bounds, or zero."""
     import narwhals
 
     number = narwhals.col(name).cast(narwhals.Float64)
-    known = ~number.is_null() & ~number.is_nan()
-    found = {
-        "missing": ~known,
-        "infinite": known & (number > MOST_WEIGHT),
-        "negative": known & (number < 0.0),
-    }
-    if not positive:
-        return found
-    tiny = known & (number > 0.0) & (number < LEAST_WEIGHT)
-    return found | {"zero": known & (number == 0.0), "tiny": tiny}
+    # all engines sort NaN after every number, or find no comparison with it true
+    low = number >= (LEAST_WEIGHT if positive else 0.0)
+    return number.is_null() | ~(low & (number <= MOST_WEIGHT))
 
 
 _MOST_DECIMAL = 10**38  # beyond it engines know no whole number

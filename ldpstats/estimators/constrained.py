@@ -10,13 +10,12 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, floats, record
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable
 from ldpstats.estimators.solvers import (
     LAST_STEP,
@@ -26,6 +25,7 @@ from ldpstats.estimators.solvers import (
     LowRankModel,
     certified_gap,
     line_search,
+    possible,
     require_possible,
     tell,
 )
@@ -191,11 +191,9 @@ def _optimise(problem: Any) -> None:
     import cvxpy
 
     cp: Any = cvxpy  # its annotations are incomplete
-    cones = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
-    tight: dict[str, Any] = {
-        "primal_feasibility_tolerance": 1e-10,
-        "dual_feasibility_tolerance": 1e-10,
-    }
+    cones = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-12)
+    names = "primal_feasibility_tolerance", "dual_feasibility_tolerance"
+    tight: dict[str, Any] = dict.fromkeys(names, 1e-10)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
         try:
@@ -228,21 +226,6 @@ _DIRECTIONS = 200  # of conjugate gradients, before coordinate descent returns
 _NEWCOMERS = 200  # candidates that enter at a time, where no more are in play
 
 
-@dataclass(frozen=True, eq=False)
-class NonnegativeFit:
-    """A minimiser p, shape (S,), over p >= 0, with the certificate that it is one.
-
-    `gap` is ``max_x |t_x| ||A_x|| / ||rhs||``, in the norm ``||v||^2 = v' D v``, where t_x is the
-    change of p_x that minimises over this coordinate alone: no candidate can improve the fit by
-    more than this share of the data. `n_iter` counts sweeps, and problems solved at once.
-    """
-
-    p: Array
-    gap: float
-    n_iter: int
-    converged: bool
-
-
 def nonnegative_lasso(
     design: HashDesign,
     weights: Array,
@@ -252,8 +235,12 @@ def nonnegative_lasso(
     tol: float = 1e-9,
     max_iter: int = 20_000,
     start: Array | None = None,
-) -> NonnegativeFit:
+) -> Ascent:
     """Minimise ``1/2 (A p - rhs)' D (A p - rhs) + penalty' p`` over p >= 0 (EPK14 section 4).
+
+    `gap` is ``max_x |t_x| ||A_x|| / ||rhs||``, in the norm ``||v||^2 = v' D v``, where t_x is the
+    change of p_x that minimises over this coordinate alone: no candidate can improve the fit by
+    more than this share of the data. `n_iter` counts sweeps, and problems solved at once.
 
     A is the design, (C m, S); D weighs every cell of cohort c by ``weights[c] >= 0``. The penalty,
     a number or (S,), is in the units of the gradient A' D rhs; see `penalty_level`. Let the
@@ -262,8 +249,8 @@ def nonnegative_lasso(
     all absent candidates to join. Coordinate descent: Friedman, Hastie and Tibshirani (2010), J.
     Stat. Softw. 33(1); conjugate gradients on a face: More and Toraldo (1991), SIAM J. Optim. 1.
     """
-    D = np.repeat(np.asarray(weights, dtype=np.float64), design.n_cells)
-    charge = np.broadcast_to(np.asarray(penalty, dtype=np.float64), design.shape[1:])
+    D = np.repeat(floats(weights), design.n_cells)
+    charge = np.broadcast_to(floats(penalty), design.shape[1:])
     squares = design.normal_diagonal(D)
     scale = math.sqrt(float(D @ np.square(rhs))) or 1.0  # nothing to fit: any scale will do
     p = np.zeros(design.shape[1]) if start is None else np.array(start, dtype=np.float64)
@@ -275,7 +262,7 @@ def nonnegative_lasso(
         moves = np.abs(np.maximum(step, -p)) * np.sqrt(squares) / scale
         gap = float(moves.max(initial=0.0))
         if gap <= tol or n_iter >= max_iter:
-            return NonnegativeFit(p, gap, n_iter, gap <= tol)
+            return Ascent(p, gap, n_iter, gap <= tol)
         # As many may join as are above zero, so that few visit in vain and few passes are needed.
         positive = p > 0.0
         joining = np.flatnonzero(~positive & (moves > tol))
@@ -348,7 +335,7 @@ _NEVER = 1e-9  # frequency, times the number of categories, below which an entry
 _ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Penalised:
     """``f(p) = -sum_i n_i log(W p)_i / N + p'K p / 2``, minimised over the simplex; convex.
 
@@ -360,7 +347,7 @@ class Penalised:
 
     def gradient(self, p: Array) -> Array:
         """Gradient of f, shape (k,)."""
-        return np.asarray(self.K @ p - self.likelihood.score(p) / self.likelihood.nobs)
+        return self.K @ p - self.likelihood.score(p) / self.likelihood.nobs
 
     def information(self, p: Array) -> Array:
         """Hessian of the first term, shape (k, k)."""
@@ -393,9 +380,7 @@ def penalised_maximum(f: Penalised, target: float, max_iter: int) -> tuple[Ascen
 
     solved: Any = partial(cho_solve, check_finite=False)
     k = len(f.K)
-    p = np.full(k, 1.0 / k)
-    if not f.likelihood.W.mix(p).min() > 0.0:
-        require_possible(f.likelihood.W)
+    p, _ = possible(f.likelihood.W, np.full(k, 1.0 / k))
     goal = max(target, f.rounding)
     g = f.gradient(p)
     y = -float(p @ g)
@@ -522,12 +507,9 @@ def _newton_step(W: Rows, v: Array, barrier: Array, g: Array) -> tuple[Array, Ar
     across = u / D
     across /= np.sqrt(1.0 + u @ across)
 
-    def preconditioned(r: Array) -> Array:
-        return np.asarray(r / D - across * (across @ r))
-
     x, _ = conjugate_gradients(
         lambda step: W.adjoint(v * W.mix(step)) + barrier * step,
-        preconditioned,
+        lambda r: r / D - across * (across @ r),
         -g,
         _MOST_PRODUCTS,
         relative=_FORCING,

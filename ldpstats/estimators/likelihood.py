@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ldpstats.arguments import Array, positive_integer, positive_number
+from ldpstats.arguments import Array, floats, positive_integer, positive_number
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.base import LikelihoodEstimator, MomentsEstimator
 from ldpstats.estimators.constrained import Penalised, interior_newton, penalised_maximum
@@ -28,6 +28,7 @@ from ldpstats.estimators.solvers import (
     maximise_reduced,
     newton,
     observed,
+    possible,
     proximal_newton,
     report,
     require_possible,
@@ -234,7 +235,7 @@ _TINY = 1e-30  # subnormal numbers are slow; the certificate guards what is flus
 
 def em_step(problem: Likelihood, p: Array) -> Array:
     """One plain EM step, ``p_x <- p_x score_x / n`` (FPE16 section III-A, MK19 section 2.5)."""
-    return np.asarray(p * problem.score(p) / problem.nobs)
+    return p * problem.score(p) / problem.nobs
 
 
 @dataclass(frozen=True)
@@ -298,10 +299,7 @@ def squarem(W: Rows, n: Array, target: float, max_iter: int, max_step: float = n
     `max_step` bounds the estimated Newton step that is left, in standard errors.
     """
     total, k = float(n.sum()), W.shape[1]
-    p = np.full(k, 1.0 / k)
-    d = W.mix(p)
-    if not d.min() > 0.0:
-        require_possible(W)
+    p, d = possible(W, np.full(k, 1.0 / k))
     steps, done = 0, False
     while True:
         score = W.adjoint(n / (d * total))
@@ -556,7 +554,7 @@ class Smoothed(LikelihoodEstimator):
         if self.penalty is not None:
             positive_number("penalty", self.penalty, (0.0, 1e6))
         if self.edges is not None:  # a tuple, so that estimators can be compared
-            edges = tuple(checked_edges("edges", self.edges).tolist())
+            edges = tuple(checked_edges(self.edges).tolist())
             object.__setattr__(self, "edges", edges)
 
     def solve(self, problem: Likelihood) -> Solution:
@@ -702,7 +700,7 @@ def _bits(problem: Moments) -> tuple[Array, float, Array]:
             "the composite likelihood needs unary reports, with one bit per category "
             "(KRAPPOR and its relatives); use method 'mle'"
         )
-    return problem.t, problem.A, np.asarray(problem.offset, dtype=np.float64)
+    return problem.t, problem.A, floats(problem.offset)
 
 
 def _root(nu: float, t: Array, A: float, offset: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ldpstats.arguments import Array, level, one_of, real_number
+from ldpstats.arguments import Array, floats, level, one_of, real_number
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.base import MomentsEstimator, SelectingEstimator
 from ldpstats.likelihood.covariance import Covariance, project_simplex
@@ -123,9 +123,9 @@ class NNLS(MomentsEstimator):
             raise NotAvailable("nnls is for one variable; use method 'moments' or 'projected'")
         else:
             G = problem.inverse  # also the check that p is identified
-            moved = np.asarray(problem.t - problem.offset, dtype=np.float64)
+            moved = floats(problem.t - problem.offset)
             if np.ndim(G) < 2:
-                p = np.asarray(np.maximum(moved * G, 0.0))
+                p = np.maximum(moved * G, 0.0)
                 residual = float(np.linalg.norm(moved - p / G))
             else:
                 from scipy.optimize import nnls

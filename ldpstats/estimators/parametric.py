@@ -8,12 +8,11 @@ they have inside.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.cells import CellReports, Plain
 from ldpstats.estimators.regression import search_bounded
 from ldpstats.likelihood.parametric import unidentified
@@ -22,7 +21,7 @@ _SAME = 1e-3  # by which two maxima differ at least
 WIDTH = 1.0  # by which the continued likelihood leaves [0, 1] on either side
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class _Cone:
     """The log-likelihood of p of any sum, less ``N (sum p - 1)``: at u = (p / 2, theta) in [0, 1].
 
@@ -57,20 +56,16 @@ def maximum(law: Plain, reports: CellReports) -> tuple[Array, list[Array], int, 
     """
     objective, k = _Cone(law, reports), law.k
     scale = objective.scale
-    starts = [x / scale for x in law.starts(reports, np.random.default_rng(0))]
+    starts = [*(law.starts(reports) / scale)]
     best, rivals = search_bounded(objective, starts, np.diag(1.0 / scale), law.size, _SAME)
     u, free = best.theta, ~best.held
-    for _ in range(30):  # to rounding, by Newton steps of what no bound holds
+    for _ in range(3):  # to rounding, by Newton steps of what no bound holds
         _, score, hessian = objective.evaluate(u)
-        inner, step = -hessian[np.ix_(free, free)], np.zeros(u.size)
-        step[free] = np.linalg.lstsq(inner, score[free], rcond=1e-13)[0]  # what is open stays
+        step = np.zeros(u.size)
+        # what is open stays
+        step[free] = np.linalg.lstsq(-hessian[np.ix_(free, free)], score[free], rcond=1e-13)[0]
         u = np.clip(u + step, 0.0, 1.0)
-        if not objective.value(u) >= best.value - 1e-9:
-            u = best.theta
-            break
-        if np.abs(step).max() < 1e-14:
-            break
-    x = u * scale
+    x = scale * (u if objective.value(u) >= best.value - 1e-9 else best.theta)
     x[:k] /= x[:k].sum()
     even, open_ = x.copy(), unidentified([reports.devices[0]], x)
     of_p = open_ & (np.arange(law.size) < k)

@@ -12,7 +12,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimators.base import LikelihoodEstimator, MomentsEstimator
 from ldpstats.estimators.likelihood import em_step
 from ldpstats.estimators.moments import Inversion
-from ldpstats.estimators.solvers import observed, require_possible, tell
+from ldpstats.estimators.solvers import observed, possible, tell
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.hashed import CohortMoments
 from ldpstats.likelihood.moments import Moments
@@ -191,10 +191,8 @@ class PlainEM(LikelihoodEstimator):
         """Iterate to the printed rule; `converged` says that it holds, and `gap` how far p is."""
         W, n = observed(problem)
         prepared = Likelihood(W.prepared(), n)
-        p, change = np.full(prepared.k, 1.0 / prepared.k), np.inf
-        if not prepared.W.mix(p).min() > 0.0:
-            require_possible(prepared.W)
-        steps = 0
+        p, _ = possible(prepared.W, np.full(prepared.k, 1.0 / prepared.k))
+        change, steps = np.inf, 0
         while change >= self.delta and steps < self.max_iter:
             new = em_step(prepared, p)
             change, p, steps = float(np.abs(new - p).max()), new, steps + 1

@@ -1,24 +1,15 @@
 """Fits of regressions: the highest maximum, EM, Newton, least squares, corrected scores, bounds.
 
-A likelihood of private predictors may have several maxima, or none at finite parameters. Corrected
-scores need no law of the predictors: ``sum_i w_i sum_c phi_ic s(y_i, c, z_i; theta)`` has mean zero
-at the true parameters, as phi_ic is an unbiased indicator of the configuration c of the private
-predictors. It is the derivative of a corrected log-likelihood (`CompletedLikelihood`) that may have
-several local maxima, or none.
-
-Which root is taken. Let the indicators be shrunk to their means by a factor t. For every t in
-[0, 1] their means given the true answers are then a mixture of them with positive weights, so
-that the mean of the corrected log-likelihood is concave with one maximum, which moves smoothly
-from that without any news of the predictors at t = 0 to the true parameters at t = 1. On bounded
-sets the corrected log-likelihood and its derivatives converge to their means uniformly in t. So
-the path of local maxima that begins at t = 0 ends in the consistent root, with probability
-tending to one, and all other roots run to infinity.
-
-In small samples estimates have heavy tails, and there may be no root. Three categories under k-RR
-at epsilon 1 as predictor of a logit: no root in 0 of 1,000 surveys of 3,000 respondents, 1.2% of
-800 and 7.5% of 300; of 3,000 at epsilon .5, 2%. Wald intervals of 95% from the sandwich covered
-.95 to .97 at 3,000, .95 to .99 at 800, and .98 to 1 at 300, given that there is a root; at
-epsilon .5 .93 to .98.
+Corrected scores need no law of the private predictors: ``sum_i w_i sum_c phi_ic s(y_i, c, z_i;
+theta)`` has mean zero at the true parameters, as phi_ic is an unbiased indicator of configuration
+c. It is the derivative of a corrected log-likelihood (`CompletedLikelihood`) that may have several
+local maxima, or none. Let the indicators be shrunk to their means by a factor t: given the true
+answers the mean of that likelihood is concave for every t in [0, 1], and its maximum moves smoothly
+from that without any news of the predictors to the true parameters. So the path of local maxima
+that begins at t = 0 ends in the consistent root, with probability tending to one; all other roots
+run to infinity. Small samples may have no root: of a logit on three categories under k-RR at
+epsilon 1, none in 0 of 1,000 surveys of 3,000 respondents, 1.2% of 800 and 7.5% of 300. Intervals
+of 95% from the sandwich covered .95 to .97, .95 to .99 and .98 to 1, given that there is a root.
 """
 
 from __future__ import annotations
@@ -30,23 +21,22 @@ from operator import attrgetter
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from ldpstats.arguments import Array
 from ldpstats.errors import NotAvailable, NotIdentified
+from ldpstats.labels import Mask
 from ldpstats.likelihood.regression import (
     CompletedLikelihood,
+    Expansion,
     ExpectedInformation,
     Multinomial,
     Normal,
     Outcome,
-    Predictors,
     RegressionLikelihood,
     Seen,
     predictors_of,
+    scaled,
 )
-
-Mask = npt.NDArray[np.bool_]
 
 _SAME_VALUE = 1e-6  # log-likelihood by which one maximum may differ from itself
 _SAME_PLACE = 0.05  # distance of two maxima, in standard errors, that are one
@@ -69,7 +59,7 @@ class Objective(Protocol):
     """What is maximised: its value, and with gradient and Hessian."""
 
     def value(self, theta: Array) -> float: ...
-    def evaluate(self, theta: Array) -> tuple[float, Array, Array]: ...
+    def evaluate(self, theta: Array) -> Expansion: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +67,9 @@ class Found:
     """The highest maximum, and what else was met.
 
     `n_maxima` counts the distinct local maxima that starts led to. `flat`, (2, p), is of directions
-    in which the likelihood does not fall although nothing more is known: the maximum is at
-    infinity. First the part that each standardised parameter has in them, less what leaves the
-    parameter itself as it is; then how far the parameter itself goes along, as a constant goes with
-    covariates that are not centred. None where the maximum is finite.
+    in which the likelihood does not fall, None where the maximum is finite: the part that each
+    standardised parameter has in them, less what leaves the parameter itself as it is; then how far
+    the parameter itself goes along, as a constant with covariates that are not centred.
     """
 
     maximum: Maximum
@@ -114,25 +103,26 @@ def search(
     def about(target: Objective, starts: Sequence[Array]) -> list[Maximum]:
         """About the maxima that starts lead to, of those at which the likelihood is not zero."""
         how = None, min(maxiter, _TRIED), _ABOUT, far, units
-        return [ascend(target, one, *how) for one in starts if np.isfinite(target.value(one))]
+        return [maximise(target, one, *how) for one in starts if np.isfinite(target.value(one))]
 
-    best = ascend(objective, start, None, maxiter, 0.0, far, units)
-    if concave:
-        best = _with_penalty_bend(objective, best)
-        return Found(best, 1, flat_direction(objective, best, units))
-    error = _largest_error(best, units) if best.converged else np.inf
-    if error < enough:
-        return Found(_with_penalty_bend(objective, best), 1, None)
-    # about the first maximum, or about the first start if that is far out
-    centre = best.theta if _size(best.theta, units) < _SUSPECT else start
-    tried = [*others, *_random_starts(centre, _SPREAD, n_random, units)]
-    if n_random and error > _VAGUE:
-        # covariates nearly determine the outcome there, as at maxima of little information
-        tried += _random_starts(start, _STEEP, _MORE + 2 * start.size, units, 2025)
-    if smaller is None:
+    best = maximise(objective, start, None, maxiter, 0.0, far, units)
+    error = np.inf  # the largest standard error of a standardised parameter
+    if not concave and best.converged and _size(best.theta, units) < _SUSPECT:
+        size, axes = np.linalg.eigh(-units.T @ best.hessian @ units)
+        if size.size and size[0] > 0.0:
+            error = float(np.sqrt(((axes**2) / size).sum(axis=1).max()))
+    tried: list[Array] = []
+    if not concave and error >= enough:
+        # about the first maximum, or about the first start if that is far out
+        centre = best.theta if _size(best.theta, units) < _SUSPECT else start
+        tried = [*others, *_random_starts(centre, _SPREAD, n_random, units)]
+        if n_random and error > _VAGUE:
+            # covariates nearly determine the outcome there, as at maxima of little information
+            tried += _random_starts(start, _STEEP, _MORE + 2 * start.size, units, 2025)
+    if smaller is None or not tried:
         met = [best, *about(objective, tried)]
     else:  # what other starts lead to on some rows is climbed on with all
-        own = ascend(smaller, best.theta, None, maxiter, 0.0, far, units)
+        own = maximise(smaller, best.theta, None, maxiter, 0.0, far, units)
         elsewhere = _distinct([own, *about(smaller, tried)])[1:]
         met = [best, *about(objective, [one.theta for one in elsewhere])]
     distinct = [one for one in _distinct(met) if one.converged]
@@ -140,54 +130,13 @@ def search(
     same = [one for one in distinct if one.value >= top.value - _SAME_VALUE]
     top = same[0] if same else top
     if top is not best and abs(top.value - best.value) > _SAME_VALUE:
-        top = ascend(objective, top.theta, None, maxiter, 0.0, far, units)
+        top = maximise(objective, top.theta, None, maxiter, 0.0, far, units)
     elif best.converged:
         top = best
-    top = _with_penalty_bend(objective, top)
-    return Found(top, max(1, len(distinct)), flat_direction(objective, top, units))
-
-
-def ascend(
-    target: Objective,
-    start: Array,
-    free: Mask | None = None,
-    maxiter: int = 100,
-    tolerance: float = 0.0,
-    stop: Callable[[Array], bool] | None = None,
-    units: Array | None = None,
-    bounded: Mask | None = None,
-) -> Maximum:
-    """`maximise`; where a penalty slows it down its second derivatives are taken too."""
-    has_penalty = hasattr(target, "bent_at")
-    now, theta, n_iter = target, start, 0
-    while True:
-        steps = (_PLAIN if n_iter == 0 else _BENT) if has_penalty else maxiter
-        steps = min(steps, maxiter - n_iter)
-        how = free, steps, tolerance, stop, units, bounded
-        met = maximise(now, theta, *how)
-        theta, n_iter = met.theta, n_iter + met.n_iter
-        if met.converged or n_iter >= maxiter or (stop is not None and stop(theta)):
-            return replace(met, n_iter=n_iter)
-        if not has_penalty:
-            return met
-        now = target.bent_at(theta)  # type: ignore[attr-defined]
-
-
-def _with_penalty_bend(target: Objective, met: Maximum) -> Maximum:
-    """A maximum with the second derivatives of a penalty."""
-    if not hasattr(target, "bent_at"):
-        return met
-    return replace(met, hessian=target.bent_at(met.theta).evaluate(met.theta)[2])
-
-
-def _largest_error(best: Maximum, units: Array) -> float:
-    """The largest standard error of a standardised parameter; infinite if it is far out."""
-    if _size(best.theta, units) >= _SUSPECT:
-        return float("inf")
-    size, axes = np.linalg.eigh(-units.T @ best.hessian @ units)
-    if not size.size or size[0] <= 0.0:
-        return float("inf")
-    return float(np.sqrt(((axes**2) / size).sum(axis=1).max()))
+    if isinstance(objective, Penalised):
+        top = replace(top, hessian=objective.bent_at(top.theta).evaluate(top.theta)[2])
+    flat = None if error < enough else flat_direction(objective, top, units)
+    return Found(top, max(1, len(distinct)), flat)
 
 
 def _size(theta: Array, units: Array) -> float:
@@ -272,7 +221,7 @@ def expectation_maximisation(
     posterior probability, and fits the outcome and the law of the predictors to them (Varadhan and
     Roland 2008 for the acceleration). `maxiter` counts fits to completed data.
     """
-    theta, value, n_iter, settled = np.array(start), likelihood.value(start), 0, False
+    theta, value, n_iter = np.array(start), likelihood.value(start), 0
     while n_iter < maxiter:
         first = _em_step(likelihood, theta)
         second = _em_step(likelihood, first)
@@ -286,15 +235,10 @@ def expectation_maximisation(
                 theta, at = longer, beyond
         gain, value = at - value, at
         if gain <= _NO_GAIN * (1.0 + abs(value)):
-            _, score, hessian = likelihood.evaluate(theta)
-            left = float(score @ np.linalg.lstsq(-hessian, score, rcond=None)[0])
-            if 0.0 <= left <= _TOLERANCE * (1.0 + abs(value)):
-                settled = True
-                break
-    there, score, hessian = likelihood.evaluate(theta)
-    left = float(score @ np.linalg.lstsq(-hessian, score, rcond=None)[0])
-    none = np.zeros(theta.shape, dtype=bool)
-    return Maximum(theta, there, score, hessian, left, settled, n_iter, none)
+            met = maximise(likelihood, theta, maxiter=1)
+            if met.decrement <= _TOLERANCE * (1.0 + abs(value)):
+                return replace(met, n_iter=n_iter)
+    return replace(maximise(likelihood, theta, maxiter=1), converged=False, n_iter=n_iter)
 
 
 def _em_step(likelihood: RegressionLikelihood, theta: Array) -> Array:
@@ -371,8 +315,12 @@ def maximise(
     bounded = np.zeros(theta.shape, dtype=bool) if bounded is None else bounded & free
     held = ~free | (bounded & ((theta <= 0.0) | (theta >= 1.0)))
     there, score, hessian = objective.evaluate(theta)
-    decrement, n_iter, settled = np.inf, 0, False
+    decrement, n_iter, settled, refreshed = np.inf, 0, False, _PLAIN
     while n_iter < maxiter:
+        # where a penalty slows it down its second derivatives are taken too
+        if isinstance(objective, Penalised) and n_iter >= refreshed:
+            objective, refreshed = objective.bent_at(theta), n_iter + _BENT
+            there, score, hessian = objective.evaluate(theta)
         n_iter += 1
         moves = np.ix_(~held, ~held)
         own, step = None if units is None else units[moves], np.zeros(theta.shape)
@@ -382,29 +330,32 @@ def maximise(
         rounding = _ROUNDING * (1.0 + abs(there))
         if decrement <= (max(tolerance, rounding) if is_peak else rounding):
             inward = bounded & held & (np.where(theta <= 0.0, score, -score) > _INWARD)
-            if not inward.any():
-                settled = is_peak  # else it is flat
+            if inward.any():
+                held = held & ~inward
+                continue
+            moved, settled = False, is_peak  # else it is flat
+        else:
+            room = np.full(theta.shape, np.inf)
+            falls, grows = bounded & (step < 0.0), bounded & (step > 0.0)
+            room[falls] = theta[falls] / -step[falls]
+            room[grows] = (1.0 - theta[grows]) / step[grows]
+            most = np.inf if reach is None else reach(theta, step)
+            length, unit = min(1.0, float(room.min()), most), 1.0 + abs(there)
+            for _ in range(_HALVINGS):
+                tried, met = theta + length * step, room <= length
+                tried[met] = step[met] > 0.0
+                at = objective.value(tried)
+                moved = at >= there + _ENOUGH * length * decrement
+                moved = moved or (decrement < 1e-9 * unit and at >= there - 1e-13 * unit)
+                if moved:
+                    break
+                length *= 0.5
+            settled = not moved and is_peak and decrement <= 1e-10 * unit  # by rounding
+        if not moved:
+            if settled or not isinstance(objective, Penalised):
                 break
-            held = held & ~inward
+            refreshed = n_iter
             continue
-        room = np.full(theta.shape, np.inf)
-        falls, grows = bounded & (step < 0.0), bounded & (step > 0.0)
-        room[falls], room[grows] = theta[falls] / -step[falls], (1.0 - theta[grows]) / step[grows]
-        most = np.inf if reach is None else reach(theta, step)
-        length, moved = min(1.0, float(room.min()), most), False
-        for _ in range(_HALVINGS):
-            tried, met = theta + length * step, room <= length
-            tried[met] = step[met] > 0.0
-            at = objective.value(tried)
-            if at >= there + _ENOUGH * length * decrement or (
-                decrement < 1e-9 * (1.0 + abs(there)) and at >= there - 1e-13 * (1.0 + abs(there))
-            ):
-                moved = True
-                break
-            length *= 0.5
-        if not moved:  # rounding allows no further gain
-            settled = is_peak and decrement <= 1e-10 * (1.0 + abs(there))
-            break
         theta, held = tried, held | met
         there, score, hessian = objective.evaluate(theta)
         if stop is not None and stop(theta):
@@ -443,9 +394,7 @@ def _newton_step(
     """The step, the gain that it promises, and whether the function is concave here."""
     if not score.size:
         return score, 0.0, True
-    scale = np.sqrt(np.abs(np.diagonal(hessian)))
-    scale = np.where(scale > 0.0, scale, 1.0)
-    curved = -hessian / np.outer(scale, scale)
+    curved, scale = scaled(-hessian)
     if not (np.isfinite(curved).all() and np.isfinite(score).all()):
         return np.zeros(score.shape), np.inf, False
     g = score / scale
@@ -473,7 +422,7 @@ def _uphill(curved: Array, g: Array) -> Array | None:
         np.linalg.cholesky(curved - _FLOOR * np.eye(len(g)))
     except np.linalg.LinAlgError:
         return None
-    return np.asarray(np.linalg.solve(curved, g))
+    return np.linalg.solve(curved, g)
 
 
 # -- Least squares, and covariances of it that hold whatever the variances of the rows ------------
@@ -532,10 +481,6 @@ class LeastSquares:
         """The weighted terms of the normal equations, one respondent of each row; shape (n, p)."""
         return np.asarray(self.X * (self.weights * self.resid)[:, None])
 
-    def leverages(self) -> Array:
-        """Leverage of a respondent of each row, shape (n,)."""
-        return np.asarray(self.weights * np.einsum("ij,jk,ik->i", self.X, self.inverse, self.X))
-
     def covariance(self, kind: str) -> Array:
         """Covariance of the coefficients, (p, p); `kind` is one of `COVARIANCES` but "cluster"."""
         if kind in ("nonrobust", "HC1"):
@@ -546,7 +491,8 @@ class LeastSquares:
         if kind == "HC1":
             factor = self.nobs / self.df_resid
         elif kind in ("HC2", "HC3"):
-            left = 1.0 - self.leverages()
+            leverages = self.weights * np.einsum("ij,jk,ik->i", self.X, self.inverse, self.X)
+            left = 1.0 - leverages
             alone = (left <= _ALONE) & (self.times * self.weights > 0.0)
             if alone.any():
                 raise NotAvailable(
@@ -557,7 +503,7 @@ class LeastSquares:
         rows = self.scores()
         meat = np.asarray((rows * (self.times * factor)[:, None]).T @ rows)
         sandwich = self.inverse @ meat @ self.inverse
-        return np.asarray((sandwich + sandwich.T) / 2.0)
+        return (sandwich + sandwich.T) / 2.0
 
     def refuse_saturated(self) -> None:
         """Refuse a factor for the degrees of freedom where there are none."""
@@ -596,24 +542,17 @@ _SAME = 1e-4  # change of the linear predictors between two roots that are one
 class Corrected:
     """A root of the corrected score.
 
-    `theta`, (P,), are the parameters of the outcome; of a number the coefficients alone.
-    `influence`, (n, P), is the corrected score of each respondent, without her weight; `bread`,
-    (P, P), minus the derivative of the weighted sum of the scores: the covariance is ``bread^-1 M
-    bread^-1`` with M that of the sum. `value` is the corrected log-likelihood (nan for a number),
-    `scale` the estimated residual variance of a number, which may be negative (nan for others).
-    `n_roots` counts the local maxima that were met, and `on_path` says whether the root ends the
-    path that leads to the consistent one; where it does not, it is the root whose linear predictors
-    spread least.
+    Its covariance is ``bread^-1 M bread^-1``, M that of the weighted sum of influences.
     """
 
-    theta: Array
-    influence: Array
-    bread: Array
-    value: float
-    scale: float
+    theta: Array  # (P,): parameters of the outcome; of a number the coefficients alone
+    influence: Array  # (n, P): the corrected score of each respondent, without her weight
+    bread: Array  # (P, P): minus the derivative of the weighted sum of the scores
+    value: float  # the corrected log-likelihood; nan for a number
+    scale: float  # residual variance of a number, which may be negative; nan for others
     n_iter: int
-    n_roots: int
-    on_path: bool
+    n_roots: int  # local maxima that were met
+    on_path: bool  # to the consistent root; else the linear predictors of this one spread least
 
 
 def corrected(
@@ -631,26 +570,14 @@ def corrected(
     predictors; `phi`, (n, C), unbiased indicators of these: products of those of single
     predictors that were randomised independently. `response` are numbers, (n,), or indicators of
     the categories, (n, k); those of a private response are unbiased ones. The `offset`, (n,), is
-    added to the linear predictors. Further `starts` tell how many roots
-    there are. `NotIdentified` if the score has no root at which its derivative is negative
-    definite, as happens in small samples and for small epsilon.
-
-    Examples
-    --------
-    >>> import ldpstats as ldp
-    >>> from ldpstats.likelihood.predictors import unbiased_indicators
-    >>> rng = np.random.default_rng(1)
-    >>> x = rng.integers(0, 2, 5000)
-    >>> y = 1.0 + 2.0 * x + rng.normal(size=5000)
-    >>> phi = unbiased_indicators(ldp.KRR(2, epsilon=1.0).privatize(x, rng)).rows()
-    >>> designs = [np.column_stack([np.ones(5000), np.full(5000, c)]) for c in (0.0, 1.0)]
-    >>> corrected(designs, phi, y, Normal()).theta.round(1).tolist()
-    [1.0, 2.0]
+    added to the linear predictors. Further `starts` tell how many roots there are. `NotIdentified`
+    if the score has no root at which its derivative is negative definite.
     """
-    made = tuple(predictors_of(outcome, X, offset) for X in designs)
     w = np.ones(len(phi)) if weights is None else weights
     if isinstance(outcome, Normal):
-        return _corrected_least_squares(made, phi, response, w)
+        y = response if offset is None else response - offset
+        return _corrected_least_squares(designs, phi, y, w)
+    made = tuple(predictors_of(outcome, X, offset) for X in designs)
     target = CompletedLikelihood(outcome, made, phi, response, w)
     zero = np.zeros(target.size)
     begin, n_first = _local_maximum(target.smoothed(0.0), zero)  # concave: no news of x yet
@@ -660,9 +587,18 @@ def corrected(
             "their means: columns of X are linear combinations of others, or the public ones "
             "separate the outcome; leave columns out, or use method='mle' with penalty='jeffreys'"
         )
-    last, n_path = _end_of_path(target, begin)
-    met = [] if last is None else [last]
-    total = n_first + n_path
+    # along the path of maxima from smoothed indicators to those of the reports
+    at, t, step, total = begin, 0.0, _FIRST, n_first
+    while t < 1.0 and step >= _LEAST:
+        ahead = min(1.0, t + step)
+        maximum, n_iter = _local_maximum(target.smoothed(ahead) if ahead < 1.0 else target, at)
+        total += n_iter
+        if maximum is None or target.moved(at, maximum) > 8.0 * _LONGEST_CHANGE * step / _FIRST:
+            step /= 2.0
+        else:
+            at, t, step = maximum, ahead, 2.0 * step
+    met = [at] if t == 1.0 else []
+    last = at if met else None
     for start in (*starts, zero, begin):
         other, n_other = _local_maximum(target, start)
         total += n_other
@@ -675,57 +611,29 @@ def corrected(
         )
     theta = last if last is not None else min(met, key=target.spread)
     value, _, hessian = target.evaluate(theta)
-    influence, on_path = target.score_rows(theta), last is not None
-    return Corrected(theta, influence, -hessian, value, float("nan"), total, len(met), on_path)
+    rest = value, float("nan"), total, len(met), last is not None
+    return Corrected(theta, target.score_rows(theta), -hessian, *rest)
 
 
-def _corrected_least_squares(
-    designs: tuple[Predictors, ...], phi: Array, y: Array, w: Array
-) -> Corrected:
+def _corrected_least_squares(designs: Sequence[Array], phi: Array, y: Array, w: Array) -> Corrected:
     """Corrected least squares."""
-    p = designs[0].p
-    bread, right = np.zeros((p, p)), np.zeros(p)
-    off = [y if one.offset is None else y - one.offset for one in designs]
-    for c, design in enumerate(designs):
-        weighted = design.X[:, :p] * (w * phi[:, c])[:, None]
-        bread += weighted.T @ design.X
-        right += weighted.T @ off[c]
-    smooth = sum(
-        (design.X * (w * mean)[:, None]).T @ design.X
-        for design, mean in zip(designs, np.abs(w @ phi) / w.sum(), strict=True)
-    )
-    size = np.sqrt(np.diagonal(np.asarray(smooth)))  # units of the information
+    weighted = [X * (w * u)[:, None] for X, u in zip(designs, phi.T, strict=True)]
+    bread = np.asarray(sum(W.T @ X for W, X in zip(weighted, designs, strict=True)))
+    means = np.abs(w @ phi) / w.sum()
+    smooth = sum(mean * (w @ X**2) for mean, X in zip(means, designs, strict=True))
+    size = np.sqrt(np.asarray(smooth))  # units of the information
     least = np.linalg.eigvalsh(bread / np.outer(size, size))[0] if np.all(size > 0.0) else 0.0
     if not least > _FLAT:
         raise NotIdentified(
             "the corrected cross products of the covariates are not positive definite: the "
             f"randomisation outweighs what these reports say of the private predictors; {_REMEDY}"
         )
-    beta = np.linalg.solve(bread, right)
-    influence, square = np.zeros((len(y), p)), 0.0
-    for c, design in enumerate(designs):
-        resid = off[c] - design.X @ beta
-        influence += design.X * (phi[:, c] * resid)[:, None]
-        square += float((w * phi[:, c]) @ resid**2)
-    scale = square / float(w.sum())
+    beta = np.linalg.solve(bread, np.asarray(sum(W.T @ y for W in weighted)))
+    resid = [y - X @ beta for X in designs]
+    each = zip(designs, phi.T, resid, strict=True)
+    influence = np.asarray(sum(X * (u * left)[:, None] for X, u, left in each))
+    scale = float(w @ (phi * np.square(resid).T).sum(axis=1) / w.sum())
     return Corrected(beta, influence, bread, float("nan"), scale, 1, 1, True)
-
-
-def _end_of_path(target: CompletedLikelihood, begin: Array) -> tuple[Array | None, int]:
-    """The end of the path of maxima from smoothed indicators to those of the reports."""
-    at, t, step, total = begin, 0.0, _FIRST, 0
-    while t < 1.0:
-        ahead = min(1.0, t + step)
-        now = target.smoothed(ahead) if ahead < 1.0 else target
-        maximum, n_iter = _local_maximum(now, at)
-        total += n_iter
-        if maximum is None or target.moved(at, maximum) > 8.0 * _LONGEST_CHANGE * step / _FIRST:
-            step /= 2.0
-            if step < _LEAST:
-                return None, total
-            continue
-        at, t, step = maximum, ahead, 2.0 * step
-    return at, total
 
 
 def _local_maximum(target: CompletedLikelihood, start: Array) -> tuple[Array | None, int]:
@@ -788,12 +696,11 @@ class Penalised:
         beta = theta[: self.likelihood.n_outcome]
         return self.likelihood.value(theta) + self.information.penalty(beta, False)[0]
 
-    def evaluate(self, theta: Array) -> tuple[float, Array, Array]:
+    def evaluate(self, theta: Array) -> Expansion:
         """Value, gradient and Hessian, that of the penalty by differences."""
         m = self.likelihood.n_outcome
         value, score, hessian = self.likelihood.evaluate(theta)
         penalty, slope = self.information.penalty(theta[:m])
-        score, hessian = score.copy(), hessian.copy()
         score[:m] += slope
         bend = self.bend
         if m <= _MOST and np.isfinite(penalty):

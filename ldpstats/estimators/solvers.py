@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from math import log
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import Array, real_number
+from ldpstats.arguments import Array, floats, real_number, record
 from ldpstats.errors import ConvergenceWarning, InvalidArgument
 from ldpstats.likelihood.rows import DenseRows, Likelihood, Rows, Solution, nats_to_gain
 
@@ -32,7 +32,7 @@ _TOL = "must be a positive gap per report, for example 1e-9"
 _FLOOR = 1e-13  # no gap per report is asked for below what float64 sums resolve
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Ascent:
     """Where a maximiser stopped: p, its gap per report, iterations, and whether that is enough."""
 
@@ -152,7 +152,7 @@ def root(
     >>> root(lambda x: [2.0, 9.0] - x**2, [0.0, 0.0], 9.0)
     array([1.41421356, 3.        ])
     """
-    a, b = np.broadcast_arrays(np.asarray(inside, np.float64), np.asarray(outside, np.float64))
+    a, b = np.broadcast_arrays(floats(inside), floats(outside))
     least = xtol or np.maximum(2.0**-55 * np.abs(b - a), 1e-300)
     with np.errstate(all="ignore"):
         one, two = (np.array([end, f(end)]) for end in (a, b))  # arguments, and values of f
@@ -261,14 +261,10 @@ class DenseModel(Model):
         self._free = np.ones(len(H), dtype=bool)
 
     def times(self, x: Array) -> Array:
-        return np.asarray(self.H @ x)
+        return self.H @ x
 
     def step(self, p: Array, g: Array) -> Array:
-        x = self.pivoted(p, g)
-        return self.least_squares(p, g) if x is None else x
-
-    def pivoted(self, p: Array, g: Array) -> Array | None:
-        """`step` by principal pivoting (Judice & Pires 1994); None if rounding makes it cycle.
+        """`Model.step` by principal pivoting (Judice & Pires 1994), unless rounding makes it cycle.
 
         Entries that violate their sign change sides, one by one if their number does not fall.
         """
@@ -287,7 +283,7 @@ class DenseModel(Model):
             if patience < 0:  # the last of them alone
                 wrong = np.arange(wrong.size) == np.flatnonzero(wrong)[-1]
             free = free ^ wrong
-        return None
+        return self.least_squares(p, g)
 
     def least_squares(self, p: Array, g: Array) -> Array:
         """`step` as non-negative least squares; slower and harder to upset.
@@ -338,7 +334,7 @@ def _definite(H: Array) -> tuple[Array, Array]:
     raise FloatingPointError("the Hessian of the log-likelihood is not finite")
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class LowRankModel(Model):
     """Hessian model H = diag(D) + U U' of ``-sum_i n_i log(W p)_i / N``; D (k,), U (k, G).
 

@@ -22,14 +22,14 @@ localization: an improved R-hat for assessing convergence of MCMC, Bayesian Anal
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from math import ceil, log, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import Array, numbers
+from ldpstats.arguments import Array, floats, numbers, record
 from ldpstats.errors import InvalidArgument
+from ldpstats.estimators.regression import maximise
 
 CHAINS = 16
 WARMUP = 150
@@ -42,7 +42,7 @@ _MOST_HALVINGS = 60  # of the way from the mode to where a chain starts
 _DIVERGES = 1000.0  # nats of energy lost
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Chains:
     """Draws of several chains after their warm-up."""
 
@@ -54,32 +54,12 @@ class Chains:
     thin: int = 1  # one in so many iterations was kept
 
 
-class _StepSize:
-    """Dual averaging of the logarithm of the step size (Hoffman and Gelman 2014, section 3.2)."""
-
-    def __init__(self, first: float, target: float) -> None:
-        self._target = target
-        self.value, self.final = first, first
-        self._centre, self._error, self._count = log(10.0 * first), 0.0, 0
-
-    def update(self, accepted: float) -> None:
-        self._count += 1
-        t = self._count
-        self._error += (self._target - accepted - self._error) / (t + 10.0)
-        logarithm = self._centre - sqrt(t) / 0.05 * self._error
-        self.value = float(np.exp(np.clip(logarithm, -12.0, log(_LENGTH))))
-        weight = t**-0.75
-        self.final = float(np.exp(weight * log(self.value) + (1.0 - weight) * log(self.final)))
-
-
 class _Walk:
     """All chains on their way, in coordinates u whose Laplace approximation is standard normal."""
 
-    def __init__(
-        self, density: LogDensity, rng: np.random.Generator, chains: int, target: float
-    ) -> None:
+    def __init__(self, density: LogDensity, rng: np.random.Generator, chains: int) -> None:
         self.density, self.rng = density, rng
-        self.centre = np.asarray(density.mode(), dtype=np.float64)
+        self.centre = floats(density.mode())
         curved, vectors = floored_eigen(density.curvature(self.centre))
         self.scale = vectors / np.sqrt(curved)  # (d, d): z = centre + scale u
         u = rng.standard_normal((chains, density.size))
@@ -91,8 +71,6 @@ class _Walk:
                 break
             u = np.where(outside[:, None], u / 2.0, u)
         self.state = u, values, slopes
-        # about the target for a normal law of so many coordinates
-        self.step = _StepSize(1.2 / sqrt(sqrt(max(density.size, 1))), target)
         self.moves, self.accepted, self.divergent = 0, 0.0, 0
 
     def evaluate(self, u: Array) -> tuple[Array, Array]:
@@ -125,16 +103,31 @@ class _Walk:
         )
         return chance, lost
 
+    def warm_up(self, n: int, target: float) -> None:
+        """Tune the step size by n iterations, for an acceptance of `target`.
+
+        By dual averaging of its logarithm (Hoffman and Gelman 2014, section 3.2).
+        """
+        # about the target for a normal law of so many coordinates
+        now = self.size = 1.2 / sqrt(sqrt(max(self.density.size, 1)))
+        centre, error = log(10.0 * now), 0.0
+        for t in range(1, n + 1):
+            accepted = float(self.move(now)[0].mean())
+            error += (target - accepted - error) / (t + 10.0)
+            now = float(np.exp(np.clip(centre - sqrt(t) / 0.05 * error, -12.0, log(_LENGTH))))
+            weight = t**-0.75
+            self.size = float(np.exp(weight * log(now) + (1.0 - weight) * log(self.size)))
+
     def draw(self, n: int) -> Array:
         """The next n iterations of all chains, z of shape (c, n, d)."""
         draws = np.empty((n, *self.state[0].shape))
         for i in range(n):
-            chance, lost = self.move(self.step.final)
+            chance, lost = self.move(self.size)
             draws[i] = self.state[0]
             self.accepted += float(chance.mean())
             self.divergent += int((lost > _DIVERGES).sum())
         self.moves += n
-        return np.asarray(draws.transpose(1, 0, 2) @ self.scale.T + self.centre)
+        return draws.transpose(1, 0, 2) @ self.scale.T + self.centre
 
 
 def sample(
@@ -147,9 +140,8 @@ def sample(
 ) -> Chains:
     """Draw from a posterior by Hamiltonian Monte Carlo; the same `rng` gives the same draws."""
     for target in _TARGETS:
-        walk = _Walk(density, rng, chains, target)
-        for _ in range(warmup):
-            walk.step.update(float(walk.move(walk.step.value)[0].mean()))
+        walk = _Walk(density, rng, chains)
+        walk.warm_up(warmup, target)
         n = ceil(draws / chains)
         z, thin = walk.draw(n), 1
         luck = 1.0 + 1.0 / n  # R-hat of few draws that are independent
@@ -164,7 +156,7 @@ def sample(
             z, thin = np.concatenate([z, more], axis=1)[:, 1::2], 2 * thin
         if not walk.divergent:
             break
-    return Chains(z, walk.accepted / walk.moves, walk.divergent, walk.step.final, warmup, thin)
+    return Chains(z, walk.accepted / walk.moves, walk.divergent, walk.size, warmup, thin)
 
 
 # -- Whether chains agree, and how many independent draws theirs are worth ------------------------
@@ -195,7 +187,7 @@ def ess_bulk(draws: npt.ArrayLike) -> Array:
 def ess_tail(draws: npt.ArrayLike) -> Array:
     """Effective number of draws for the ends of a 90 % interval, the smaller one of both."""
     halves = _halves(draws)
-    whole = np.asarray(draws, dtype=np.float64)
+    whole = floats(draws)
     ends = np.quantile(whole.reshape(whole.shape[0] * whole.shape[1], -1), [0.05, 0.95], axis=0)
     sizes = [_effective((halves <= end[:, None, None]).astype(np.float64)) for end in ends]
     return _each(draws, np.minimum(*sizes))
@@ -266,8 +258,6 @@ def _effective(halves: Array) -> Array:
 
 
 FLOOR = 1e-3  # of the eigenvalues of a curvature: a floor of .05 halves effective sizes at k = 50
-_LARGEST_STEP = 2.0  # of a coordinate
-_HALVINGS = np.array([1.0]), 0.5 ** np.arange(1, 30)
 
 
 class LogDensity(ABC):
@@ -304,35 +294,20 @@ def floored_eigen(curvature: Array) -> tuple[Array, Array]:
     return np.maximum(values, FLOOR), vectors
 
 
+@record
+class _Height:
+    """A density as what Newton's method climbs."""
+
+    density: LogDensity
+
+    def value(self, z: Array) -> float:
+        return float(self.density.evaluate(z[None])[0][0])
+
+    def evaluate(self, z: Array) -> tuple[float, Array, Array]:
+        values, gradients = self.density.evaluate(z[None])
+        return float(values[0]), gradients[0], -self.density.curvature(z)
+
+
 def maximum(density: LogDensity, start: Array, tol: float = 1e-10, max_iter: int = 200) -> Array:
-    """Climb from `start`, (d,), by Newton's method until a step promises less than `tol` nats.
-
-    Eigenvalues of the curvature count by their size, .001 at least; coordinates move by up to 2.
-    """
-    from scipy.linalg import LinAlgError, cho_factor, cho_solve
-
-    z = np.array(start, dtype=np.float64)
-    values, gradients = density.evaluate(z[None])
-    for _ in range(max_iter):
-        curvature = density.curvature(z)
-        try:
-            step = np.asarray(cho_solve(cho_factor(curvature), gradients[0]))
-        except LinAlgError:
-            curved, vectors = np.linalg.eigh((curvature + curvature.T) / 2.0)
-            curved = np.maximum(np.abs(curved), FLOOR)
-            step = np.asarray(vectors @ ((gradients[0] @ vectors) / curved))
-        gain = 0.5 * float(step @ gradients[0])
-        if gain <= tol:
-            break
-        step *= min(1.0, _LARGEST_STEP / float(np.abs(step).max()))
-        for halvings in _HALVINGS:  # several in one evaluation, and seldom more than the first
-            tries = z + step * halvings[:, None]
-            heights, slopes = density.evaluate(tries)
-            rises = heights >= values[0] + 2e-4 * halvings * float(step @ gradients[0])
-            if rises.any():
-                break
-        else:
-            break
-        best = int(np.argmax(rises))
-        z, values, gradients = tries[best], heights[best : best + 1], slopes[best : best + 1]
-    return z
+    """Climb from `start`, (d,), by Newton's method until a step promises less than `tol` nats."""
+    return maximise(_Height(density), start, None, max_iter, 2.0 * tol).theta

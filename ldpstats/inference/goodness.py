@@ -25,12 +25,11 @@ in Statistics, chapter 3, for cumulants of polynomials.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import positive_integer, probability
+from ldpstats.arguments import floats, positive_integer, probability, record
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.inference.tables.permutation import Cumulants, Spread, blocks_of
@@ -230,7 +229,7 @@ def negative_estimates(
     pvalue = np.maximum(pvalue, np.where(np.isneginf(z), 0.0, _probability(c, m)))
     for i in np.flatnonzero((pvalue < _DOUBTED) & np.isfinite(z)):
         kinds = np.unique(np.round(G[i] / size[i], 9), return_inverse=True)[1].reshape(-1)
-        seen, together = (np.bincount(kinds, weights=w).astype(np.float64) for w in (c, m))
+        seen, together = (floats(np.bincount(kinds, weights=w)) for w in (c, m))
         pvalue[i] = max(pvalue[i], _probability(seen, together))
     return z, pvalue
 
@@ -276,8 +275,8 @@ def any_answers_fit(
     >>> any_answers_fit(ones, [1000], absent=0.3, present=0.7, most=1) < 0.01
     True
     """
-    n = np.asarray(reports, dtype=np.float64)
-    cells, n = np.asarray(ones, dtype=np.float64)[n > 0], n[n > 0]
+    n = floats(reports)
+    cells, n = floats(ones)[n > 0], n[n > 0]
     if not cells.size:
         return 1.0
     ends = min(absent, present), max(absent, present)
@@ -347,7 +346,7 @@ def given_distribution(
     (1.0, 1)
     """
     null = probabilities("p0", p0)
-    estimates = np.asarray(estimate, dtype=np.float64)
+    estimates = floats(estimate)
     if estimates.shape[-1:] != null.shape:
         raise InvalidArgument("p0", null.shape, f"must match estimates of {estimates.shape}")
     return quadratic(estimates - null, null_covariance)
@@ -384,11 +383,10 @@ def pearson_given(counts: npt.ArrayLike, m0: npt.ArrayLike) -> tuple[Array, int]
     c, law = count_array("counts", counts), probabilities("m0", m0)
     if c.shape[-1] != law.size:
         raise InvalidArgument("m0", law.shape, f"must have {c.shape[-1]} entries, one per output")
-    possible = law > 0
-    expected = c.sum(axis=-1, keepdims=True) * law[possible]
-    statistic = np.sum((c[..., possible] - expected) ** 2 / expected, axis=-1)
-    impossible = np.any(c[..., ~possible] > 0, axis=-1)
-    return np.where(impossible, np.inf, statistic), int(possible.sum()) - 1
+    expected = c.sum(axis=-1, keepdims=True) * law
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(c == expected, 0.0, (c - expected) ** 2 / expected)
+    return terms.sum(axis=-1), int(np.count_nonzero(law)) - 1
 
 
 def two_sample_pearson(
@@ -484,7 +482,7 @@ def two_sample_wald(
     >>> round(float(statistic), 4), df
     (2.0, 1)
     """
-    a, b = np.asarray(est_a, dtype=np.float64), np.asarray(est_b, dtype=np.float64)
+    a, b = floats(est_a), floats(est_b)
     if a.shape[-1:] != b.shape[-1:]:
         raise InvalidArgument("est_b", b.shape, f"must end like the shape {a.shape} of est_a")
     return quadratic(a - b, cov_a + cov_b)
@@ -525,7 +523,7 @@ def several_samples_wald(
     >>> round(float(statistic), 4), df
     (2.0, 2)
     """
-    mean, V = np.asarray(estimates[0], dtype=np.float64), covariances[0]
+    mean, V = floats(estimates[0]), covariances[0]
     statistic, df = np.zeros(mean.shape[:-1]), 0
     for i, (estimate, W) in enumerate(zip(estimates[1:], covariances[1:], strict=True), start=2):
         more, freedom = two_sample_wald(mean, estimate, V, W)
@@ -583,7 +581,7 @@ def rare_groups(expected: npt.ArrayLike) -> npt.NDArray[np.int64]:
 
 def group_sums(values: npt.ArrayLike, group: npt.NDArray[np.int64]) -> Array:
     """Sums over the groups of `rare_groups`, shape (g,)."""
-    return np.bincount(group, weights=np.asarray(values)).astype(np.float64)
+    return floats(np.bincount(group, weights=values))
 
 
 def pooled_starts(expected: Array) -> list[int]:
@@ -629,7 +627,7 @@ def popcount_law(k: int, p1: float, p0: float) -> Array:
     """
     from scipy.stats import binom
 
-    _check_bits(k, p1, p0)
+    k, p1, p0 = _bits(k, p1, p0)
     others = binom.pmf(np.arange(k), k - 1, p0)
     return np.asarray(np.append((1 - p1) * others, 0.0) + np.append(0.0, p1 * others))
 
@@ -666,7 +664,7 @@ def popcount_fit(histogram: npt.ArrayLike, p1: float, p0: float) -> tuple[Array,
     """
     c = count_array("histogram", histogram)
     totals = c.sum(axis=-1)
-    n = float(totals.flat[0])
+    n = float(totals.max())
     if np.any(totals != n):
         raise InvalidArgument("histogram", totals, "must have the same total in every survey")
     expected = n * popcount_law(c.shape[-1] - 1, p1, p0)
@@ -738,8 +736,8 @@ def bit_total_fit(
     >>> round(float(z), 4), round(float(pvalue), 4)
     (2.582, 0.0098)
     """
-    _check_bits(k, p1, p0)
-    ones, n = np.asarray(total_ones, dtype=np.float64), np.asarray(nobs, dtype=np.float64)
+    k, p1, p0 = _bits(k, p1, p0)
+    ones, n = floats(total_ones), floats(nobs)
     variance = p1 * (1 - p1) + (k - 1) * p0 * (1 - p0)
     if variance == 0:
         raise InvalidArgument("p1, p0", (p1, p0), "leave no randomness to test")
@@ -752,11 +750,9 @@ def bit_total_fit(
     return z, two_sided(z, np.ones(z.shape), third / variance**1.5 / np.sqrt(n))
 
 
-def _check_bits(k: int, p1: float, p0: float) -> None:
-    """Refuse a unary mechanism that cannot exist."""
-    positive_integer("k", k)
-    probability("p1", p1)
-    probability("p0", p0)
+def _bits(k: int, p1: float, p0: float) -> tuple[int, float, float]:
+    """The bits of a unary mechanism, checked."""
+    return positive_integer("k", k), probability("p1", p1), probability("p0", p0)
 
 
 # -- Chi-square statistics of few reports ---------------------------------------------------------
@@ -795,17 +791,9 @@ def form_cumulants(parts: Sequence[Part]) -> Cumulants:
     return Cumulants(total.t1, 2.0 * total.t2 + k4, third)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ReportSums:
     """Contrasts of an estimate under a null hypothesis, as means over the reports.
-
-    Parameters
-    ----------
-    covariance : array, shape (q, q)
-        Of the contrasts.
-    parts : sequence of (array, array, int)
-        Of each source: what each report counts for, (q, l), the probabilities of the reports, (l,),
-        and their number. Empty where only the covariance is known.
 
     Examples
     --------
@@ -819,7 +807,9 @@ class ReportSums:
     (9.05, 2, 0.022)
     """
 
-    covariance: Array
+    covariance: Array  # (q, q), of the contrasts
+    # of each source: what each report counts for, (q, l), the probabilities of the reports, (l,),
+    # and their number; none where only the covariance is known
     parts: Sequence[tuple[Array, Array, int]] = ()
 
     def test(self, gap: Array) -> tuple[float, int, float]:

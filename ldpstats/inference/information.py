@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import floats
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.likelihood.covariance import Covariance, finite_array, positive, probabilities
 
@@ -73,7 +74,7 @@ def expected_information(Q: npt.ArrayLike, p: npt.ArrayLike, n: float) -> Array:
             "unconstrained estimate and its covariance instead",
         )
     scaled = channel * np.sqrt(n / m)
-    return np.asarray(scaled @ scaled.T, dtype=np.float64)
+    return floats(scaled @ scaled.T)
 
 
 def tangent_inverse(J: npt.ArrayLike, p: npt.ArrayLike, n: float) -> Covariance:
@@ -211,7 +212,7 @@ def checked_inverse(M: Array, where: str, magnitude: Array | None = None) -> Arr
             inverse = np.tril(lapack.dpotri(factor, lower=1, overwrite_c=1)[0])
             inverse += np.tril(inverse, -1).T
             if np.linalg.norm(inverse, 1) * 10 * M.shape[0] * _EPS < 1:
-                return np.asarray(inverse / root[:, None] / root, dtype=np.float64)
+                return floats(inverse / root[:, None] / root)
     raise NotIdentified(
         f"the matrix {where} is singular: the data do not determine every category. Merge "
         "categories, or use more bits, cohorts or outputs than free probabilities"

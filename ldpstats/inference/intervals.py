@@ -1,8 +1,9 @@
 """Confidence intervals: functions of arrays that return (..., k, 2), low then high.
 
-Intervals are not clipped: an end may lie outside [0, 1]. `clip_unit` intersects them with [0, 1],
-`edge_normal` and `edge_binomial` give those outside a limit of their own. `confidence_sequence` has
-intervals that hold however often one looks.
+`alpha` is one minus the confidence level of each interval. Intervals are not clipped: an end may
+lie outside [0, 1]. `clip_unit` intersects them with [0, 1], `edge_normal` and `edge_binomial` give
+those outside a limit of their own. `confidence_sequence` has intervals that hold however often one
+looks.
 
 At the end stand differences of two independent frequencies, whose estimates have variances and
 third cumulants that are polynomials in their own frequency (`CellLaw`). At a difference d the
@@ -18,14 +19,13 @@ Pearson's type III law with its own variance V1 + V2 and third cumulant K1 - K2.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import level, one_of, positive_integer
+from ldpstats.arguments import floats, level, one_of, positive_integer, record
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.solvers import newton_root, root
 from ldpstats.inference.tails import (
@@ -54,7 +54,7 @@ def profile(
 
     c is the chi-square critical value on one degree of freedom. The root sqrt(2 (maximum - l(v)))
     is nearly linear in v: with slopes, Newton's method inside a bracket finds the ends in three or
-    four steps each; else Brent's method does.
+    four steps each; else inverse quadratic steps do.
 
     Parameters
     ----------
@@ -64,8 +64,6 @@ def profile(
         The maximiser of l, in [0, 1].
     maximum : float
         l(estimate), the maximised log-likelihood.
-    alpha : float
-        One minus the confidence level.
     slope_at : callable, optional
         l'(v), asked at the v that `loglike_at` was asked last; nan if unknown.
     se : float
@@ -90,14 +88,12 @@ def profile(
     >>> round(low, 4), round(high, 4)
     (0.1683, 0.5679)
     """
-    from scipy.optimize import brentq
-
     if not 0 <= estimate <= 1:
         raise InvalidArgument("estimate", estimate, "must lie in [0, 1]")
     critical = normal_critical(alpha)
 
-    def excess(v: float) -> float:
-        value = float(loglike_at(v))
+    def excess(v: Any) -> float:
+        value = float(loglike_at(float(v)))
         if np.isnan(value) or value > maximum + 1e-3:
             raise InvalidArgument(
                 "maximum",
@@ -105,7 +101,7 @@ def profile(
                 f"is not the maximum: the log-likelihood at {v:.6g} is {value:.6g}; maximise "
                 "more accurately",
             )
-        # an impossible v is outside by a finite amount, with which Brent's method can interpolate
+        # an impossible v is outside by a finite amount, with which one can interpolate
         return min(float(np.sqrt(2 * max(maximum - value, 0.0))), 1e3 * critical) - critical
 
     if excess(estimate) > 0:
@@ -120,7 +116,7 @@ def profile(
             first = float(estimate + np.sign(limit - estimate) * critical * se)
             between = min(estimate, limit) < first < max(estimate, limit)
             return newton_root(steep, estimate, limit, first if between else limit, xtol=_XTOL)
-        return limit if excess(limit) <= 0 else float(brentq(excess, limit, estimate, xtol=_XTOL))
+        return float(root(lambda v: -excess(v), estimate, limit, _XTOL))
 
     def steep(v: float) -> tuple[float, float]:
         above = excess(v)
@@ -139,12 +135,6 @@ def percentile(draws: npt.ArrayLike, alpha: float = 0.05) -> Array:
     ----------
     draws : array_like, shape (..., B, k)
         B bootstrap replicates of k estimates.
-    alpha : float
-        One minus the confidence level of each interval.
-
-    Returns
-    -------
-    ndarray, shape (..., k, 2)
 
     Raises
     ------
@@ -157,14 +147,13 @@ def percentile(draws: npt.ArrayLike, alpha: float = 0.05) -> Array:
     array([[0.05, 0.95]])
     """
     half = level(alpha) / 2
-    values = np.asarray(draws, dtype=np.float64)
+    values = floats(draws)
     if values.ndim < 2 or np.isnan(values).any():
         raise InvalidArgument("draws", values.shape, "must have the shape (B, k), without NaN")
     needed = fewest_draws(alpha)
     if values.shape[-2] < needed:
         raise InvalidArgument("draws", values.shape[-2], f"must hold at least {needed} replicates")
-    ends = np.quantile(values, [half, 1 - half], axis=-2)
-    return np.asarray(np.moveaxis(ends, 0, -1), dtype=np.float64)
+    return np.moveaxis(np.quantile(values, [half, 1 - half], axis=-2), 0, -1)
 
 
 def fewest_draws(alpha: float) -> int:
@@ -217,12 +206,6 @@ def wald(estimate: npt.ArrayLike, se: npt.ArrayLike, alpha: float = 0.05) -> Arr
     ----------
     estimate, se : array_like, shape (..., k)
         Estimates and their standard errors, in the same units.
-    alpha : float
-        One minus the confidence level of each interval.
-
-    Returns
-    -------
-    ndarray, shape (..., k, 2)
 
     Raises
     ------
@@ -246,20 +229,11 @@ def scheffe(estimate: npt.ArrayLike, se: npt.ArrayLike, alpha: float, df: int) -
     Parameters
     ----------
     estimate, se : array_like, shape (..., k)
-        Contrasts and their standard errors.
+        Contrasts and their standard errors, with the errors of `wald`.
     alpha : float
         One minus the simultaneous confidence level.
     df : int
-        Dimension of the space of contrasts; k - 1 for k probabilities.
-
-    Returns
-    -------
-    ndarray, shape (..., k, 2)
-
-    Raises
-    ------
-    InvalidArgument
-        If df is not positive, or as for `wald`.
+        Dimension of the space of contrasts, positive; k - 1 for k probabilities.
 
     Examples
     --------
@@ -294,17 +268,11 @@ def skewed(
         Skewness of each estimate.
     rate : array_like, shape (..., k)
         Derivative of the variance with respect to the frequency, in units of the estimate.
-    alpha : float
-        One minus the confidence level of each interval.
-
-    Returns
-    -------
-    ndarray, shape (..., k, 2)
 
     Raises
     ------
     InvalidArgument
-        If a standard error is negative, an argument is NaN, or alpha is outside (0, 1).
+        As for `wald`.
 
     References
     ----------
@@ -317,15 +285,13 @@ def skewed(
     >>> skewed(20.0, se=20**0.5, skewness=20**-0.5, rate=1.0).round(1)
     array([12.6, 30.3])
     """
-    z = normal_critical(alpha)
-    spread, third = np.asarray(se, dtype=np.float64), np.asarray(skewness, dtype=np.float64)
-    growth = np.asarray(rate, dtype=np.float64)
+    z, spread, third, growth = normal_critical(alpha), floats(se), floats(skewness), floats(rate)
     if np.isnan(third).any() or np.isnan(growth).any():
         raise InvalidArgument("skewness", third, "and rate must not hold NaN")
     if not np.all(spread >= 0):
         raise InvalidArgument("se", spread, "must hold standard errors >= 0, not NaN")
     shift = third * spread * (z**2 - 1) / 6
-    centre = np.asarray(estimate, dtype=np.float64) - shift
+    centre = floats(estimate) - shift
     variance = np.maximum(spread**2 - growth * shift, 0.0)  # at the centre
     return _around(centre + growth * z**2 / 2, np.sqrt(variance + (growth * z / 2) ** 2), z)
 
@@ -348,14 +314,8 @@ def inverted(
     estimate : array_like, shape (k,)
     law : callable
         ``law(p)``, p of shape (k,), gives standard errors and skewnesses, (k,); more is ignored.
-    alpha : float
-        One minus the confidence level of each interval.
     span : (float, float)
         Smallest and largest frequency; beyond, the law is that at the nearer end.
-
-    Returns
-    -------
-    ndarray, shape (k, 2)
 
     Raises
     ------
@@ -372,7 +332,7 @@ def inverted(
     >>> inverted([4.0], poisson, span=(0.0, 100.0)).round(2)
     array([[1.19, 9.87]])
     """
-    half, x = level(alpha) / 2, np.asarray(estimate, dtype=np.float64)
+    half, x = level(alpha) / 2, floats(estimate)
     if np.isnan(x).any():
         raise InvalidArgument("estimate", x, "must not hold NaN")
     edges = [np.clip(x, *span), np.full(x.shape, span[0]), np.full(x.shape, span[1])]
@@ -392,7 +352,7 @@ def inverted(
 
 def _around(estimate: npt.ArrayLike, se: npt.ArrayLike, critical: float) -> Array:
     """estimate -+ critical se, shape (..., 2)."""
-    centre, spread = np.asarray(estimate, dtype=np.float64), np.asarray(se, dtype=np.float64)
+    centre, spread = floats(estimate), floats(se)
     if np.isnan(centre).any():
         raise InvalidArgument("estimate", centre, "must not hold NaN")
     if not np.all(spread >= 0):
@@ -423,12 +383,6 @@ def exact_binomial(
         Number of reports; it broadcasts against `tally`.
     offset, scale : array_like
         m = offset + scale p; scale may be negative, not 0. (0, 1) gives the interval of m.
-    alpha : float
-        One minus the confidence level of each interval.
-
-    Returns
-    -------
-    ndarray, shape (..., k, 2)
 
     Raises
     ------
@@ -512,12 +466,7 @@ def confidence_sequence(
         ``m = offset + scale p``; scale may be negative, not 0.
     alpha : float
         Bound of the probability that the interval of any n, from the first report to the last that
-        there will ever be, misses p.
-
-    Returns
-    -------
-    ndarray, shape (..., k, 2)
-        Low and high ends, not clipped; what is inside [0, 1] is never empty.
+        there will ever be, misses p. What is inside [0, 1] is never empty.
 
     Notes
     -----
@@ -559,8 +508,7 @@ def confidence_sequence(
     from scipy.special import logsumexp, roots_legendre, xlog1py, xlogy
 
     alpha = level(alpha)
-    given = (np.asarray(one, dtype=np.float64) for one in (tally, nobs))
-    t, n, a, b = np.broadcast_arrays(*given, *_line(offset, scale))
+    t, n, a, b = np.broadcast_arrays(floats(tally), floats(nobs), *_line(offset, scale))
     if not np.all(n >= 1.0):
         raise InvalidArgument("nobs", nobs, "must be a positive number of reports")
     if not np.all((t >= 0.0) & (t <= n)):
@@ -591,10 +539,10 @@ def confidence_sequence(
 
 def _line(offset: npt.ArrayLike, scale: npt.ArrayLike) -> tuple[Array, Array]:
     """Offset and scale of m = offset + scale p, checked."""
-    slope = np.asarray(scale, dtype=np.float64)
+    slope = floats(scale)
     if not np.all(np.isfinite(slope) & (slope != 0)):
         raise InvalidArgument("scale", scale, "must be finite and not 0 (epsilon > 0)")
-    base = np.asarray(offset, dtype=np.float64)
+    base = floats(offset)
     if not np.all(np.isfinite(base)):
         raise InvalidArgument("offset", offset, "must be finite")
     return base, slope
@@ -609,9 +557,7 @@ def _mapped(low: Array, high: Array, offset: npt.ArrayLike, scale: npt.ArrayLike
 
 def checked_tallies(tally: npt.ArrayLike, nobs: npt.ArrayLike) -> tuple[Array, Array]:
     """Tallies and numbers of reports as float64, broadcast against each other, after a check."""
-    t, n = np.broadcast_arrays(
-        np.asarray(tally, dtype=np.float64), np.asarray(nobs, dtype=np.float64)
-    )
+    t, n = np.broadcast_arrays(floats(tally), floats(nobs))
     if not np.all((n >= 1) & (n == np.floor(n))):
         raise InvalidArgument("nobs", nobs, "must be a positive integer number of reports")
     if not np.all((t >= 0) & (t <= n) & (t == np.floor(t))):
@@ -631,16 +577,7 @@ def clip_unit(interval: npt.ArrayLike) -> Array:
     Parameters
     ----------
     interval : array_like, shape (..., 2)
-        Low and high ends.
-
-    Returns
-    -------
-    ndarray, shape (..., 2)
-
-    Raises
-    ------
-    InvalidArgument
-        If an end is NaN or low exceeds high.
+        Low and high ends; refused if one is NaN or low exceeds high.
 
     Examples
     --------
@@ -649,7 +586,7 @@ def clip_unit(interval: npt.ArrayLike) -> Array:
            [0. , 0. ],
            [0.9, 1. ]])
     """
-    ends = np.asarray(interval, dtype=np.float64)
+    ends = floats(interval)
     if ends.shape[-1:] != (2,) or not np.all(ends[..., 0] <= ends[..., 1]):
         raise InvalidArgument("interval", ends, "must have low <= high along a last axis of 2")
     return np.clip(ends, 0.0, 1.0)
@@ -667,20 +604,9 @@ def edge_normal(
     Parameters
     ----------
     interval : array_like, shape (..., 2)
-        Low and high ends, not clipped.
+        Low and high ends, not clipped; with the errors of `clip_unit`.
     estimate, se : array_like, shape (...)
         Estimates and their standard errors, > 0 if the interval lies outside.
-    alpha : float
-        One minus the confidence level of each interval.
-
-    Returns
-    -------
-    ndarray, shape (..., 2)
-
-    Raises
-    ------
-    InvalidArgument
-        As for `clip_unit`.
 
     References
     ----------
@@ -695,10 +621,8 @@ def edge_normal(
     from scipy.special import log_ndtr, ndtri_exp
 
     ends, log_half = clip_unit(interval), np.log(level(alpha) / 2)
-    x, s = np.broadcast_arrays(
-        np.asarray(estimate, dtype=np.float64), np.asarray(se, dtype=np.float64)
-    )
-    low, high = np.moveaxis(np.asarray(interval, dtype=np.float64), -1, 0)
+    x, s = np.broadcast_arrays(floats(estimate), floats(se))
+    low, high = np.moveaxis(floats(interval), -1, 0)
     for side, beyond, sign in ((1, high <= 0.0, -1.0), (0, low >= 1.0, 1.0)):  # end to move
         at = beyond & (s > 0)
         reach = (x[at] - (1 - side)) * sign / s[at]  # standard errors beyond the edge
@@ -719,7 +643,7 @@ def edge_range(
     least, width = reach[0], reach[1] - reach[0]
     if width == 0.0:
         return np.full(np.shape(interval), least)
-    ends, x = np.asarray(interval, dtype=np.float64), np.asarray(estimate, dtype=np.float64)
+    ends, x = floats(interval), floats(estimate)
     scaled = (ends - least) / width
     cut = edge_normal(scaled, (x - least) / width, np.asarray(se) / width, alpha)
     return np.where(cut == scaled, ends, least + width * cut)  # what is inside stays as it is
@@ -750,10 +674,8 @@ def edge_binomial(
     """
     ends, log_half = clip_unit(interval), np.log(level(alpha) / 2)
     t, n = checked_tallies(tally, nobs)
-    base, slope = np.broadcast_arrays(
-        np.asarray(offset, dtype=np.float64), np.asarray(scale, dtype=np.float64), t
-    )[:2]
-    low, high = np.moveaxis(np.asarray(interval, dtype=np.float64), -1, 0)
+    base, slope = np.broadcast_arrays(floats(offset), floats(scale), t)[:2]
+    low, high = np.moveaxis(floats(interval), -1, 0)
     for side, beyond in ((1, high <= 0.0), (0, low >= 1.0)):
         at = np.flatnonzero(beyond)
         if at.size:
@@ -792,7 +714,7 @@ def _log_tail(
 _INSIDE = 1e-13  # of the range of a frequency, from its ends
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Difference:
     """Differences of k pairs of independent estimates.
 
@@ -825,9 +747,8 @@ class Difference:
     def __post_init__(self) -> None:
         if np.isnan(self.first).any() or np.isnan(self.second).any():
             raise InvalidArgument("first", self.first, "and second must be numbers, not NaN")
-        shapes = {len(v) for v in (self.first, self.second)}
-        shapes |= {law.step.size for law in (self.first_law, self.second_law)}
-        if len(shapes) > 1:
+        shapes = self.second.shape, self.first_law.step.shape, self.second_law.step.shape
+        if shapes != (self.first.shape,) * 3:
             raise InvalidArgument("second", self.second.shape, "must match first, and both laws")
 
     @property

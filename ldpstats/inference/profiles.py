@@ -11,20 +11,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.cells import CellReports, Plain
 from ldpstats.estimators.parametric import WIDTH, ascend
 from ldpstats.estimators.regression import Maximum, Objective, maximise
 from ldpstats.estimators.solvers import newton_root
-
-Mask = npt.NDArray[np.bool_]
+from ldpstats.labels import Mask
 
 _ROOT_ERROR = 1e-5  # of the signed root, that a limit may be off
 _NARROW = 1e-8  # of a bracket, or the distance from a bound
@@ -135,7 +132,7 @@ _CLOSER = 1e-9  # of those that a test rests on
 _INSIDE = 1e-3  # distance from a bound at which climbs begin
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Probed:
     """A value of a parameter, and the profile there."""
 
@@ -144,7 +141,7 @@ class Probed:
     theta: Array  # (p,), the restricted maximum
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Profile:
     """The profile of parameter `index` below the `top` of an objective.
 
@@ -215,14 +212,14 @@ class Profile:
         root = np.sqrt(2.0 * drop)
         return self._limit(root, -step, ends[0], tested), self._limit(root, step, ends[1], tested)
 
-    def _limit(self, root: float, step: float, end: float, tested: Probed | None) -> float:
+    def _limit(self, root: float, step: float, end: float, tested: Probed) -> float:
         """One limit, by regula falsi on the signed root of the drop, which is nearly linear."""
         top, center = self.top, float(self.top.theta[self.index])
         if center == end:
             return end
         inner = outer = Probed(center, 0.0, top.theta)
         wall: Probed | None = None  # where the limit is exceeded for certain
-        if tested is not None and (tested.value - center) * step > 0.0:  # else on the other side
+        if (tested.value - center) * step > 0.0:  # else on the other side
             if tested.fall > root:
                 wall = tested
             else:
@@ -288,7 +285,7 @@ _AWAY = 1e3  # times the estimate, to which no end of an interval is followed
 _NEAR = 1e-3  # of the critical value, how exactly an interval ends where it is reached
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Surface:
     """A log-likelihood near its maximum theta, (d,), with the inverse of the information there."""
 

@@ -1,20 +1,12 @@
-"""Sandwich covariances: what scores of respondents or clusters vary by, and how well they know it.
+"""Sandwich covariances of scores by clusters, averages of predictions, and chi-square statistics.
 
-Residuals are smaller than errors where a cluster has much of the information on a coefficient. With
-``K_g`` the share of cluster g, its information in units in which that of all is the identity, the
-score totals vary by ``K_g - K_g K_g`` and not by ``K_g``, if the model holds. The bias-reduced
-sandwich (CR2) takes ``(I - K_g)^(-1/2)`` times each total, which makes it unbiased there; what it
-takes a variance from has the moments of a chi-square variable, whose degrees of freedom follow
-(Satterthwaite). Of least squares and single respondents these are HC2 and the degrees of freedom of
-Bell and McCaffrey (Survey Methodology 2002). Of several contrasts the degrees of freedom are those
-of the Wishart matrix with the same total variance: "HTZ" of J. E. Pustejovsky and E. Tipton,
-Small-sample methods for cluster-robust variance estimation, Journal of Business & Economic
-Statistics 2018.
-
-Then averages of functions of the linear predictors, with derivatives by all parameters. With
-private predictors an average is also one over their configurations, whose law given the public
-covariates has parameters of its own; the derivatives include those. At the end chi-square
-statistics of what was reported against what a regression expects.
+With ``K_g`` the share of cluster g, its information in units in which that of all is the identity,
+its score totals vary by ``K_g - K_g K_g`` and not by ``K_g``, if the model holds. The bias-reduced
+sandwich (CR2) takes ``(I - K_g)^(-1/2)`` times each total; a variance from it has the moments of a
+chi-square variable, whose degrees of freedom follow (Satterthwaite). Of least squares and single
+respondents these are HC2 and the degrees of freedom of Bell and McCaffrey (Survey Methodology
+2002). Of several contrasts they are those of the Wishart matrix with the same total variance: "HTZ"
+of J. E. Pustejovsky and E. Tipton, Journal of Business & Economic Statistics 2018.
 """
 
 from __future__ import annotations
@@ -24,36 +16,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ldpstats.arguments import Array
 from ldpstats.inference.designs.linearisation import Ratios, Sample, Scores, estimated_totals
-from ldpstats.likelihood.regression import Outcome, Predictors
-from ldpstats.likelihood.regression import RegressionLikelihood as Points
+from ldpstats.labels import Codes, Mask
+from ldpstats.likelihood.regression import Derivatives, Outcome, RegressionLikelihood, scaled
 
-__all__ = [
-    "MOST_CLUSTERS",
-    "Average",
-    "Cells",
-    "Function",
-    "InformationShares",
-    "Points",
-    "average",
-    "cluster_sandwich",
-    "design_meat",
-    "enough_in_each",
-    "means",
-    "of_rows",
-    "ones",
-    "pearson",
-    "quadratic_form",
-    "rates",
-    "row_means",
-    "score_groups",
-]
-
-Codes = npt.NDArray[np.int64]
-
+Points = RegressionLikelihood  # rows of covariates, whose answers nobody has seen
 
 MOST_CLUSTERS = 1000  # up to which covariances of clusters are bias-reduced by default
 _ALL = 1e-8  # one minus the share of a cluster that alone determines something
@@ -73,10 +42,8 @@ class InformationShares:
     @classmethod
     def of_clusters(cls, information: Array, inverse: Array) -> InformationShares:
         """Those of clusters by their information, (G, p, p); `inverse`, (p, p), is that of all."""
-        total = information.sum(axis=0)
-        scale = np.sqrt(np.diagonal(total))
-        scale = np.where(scale > 0.0, scale, 1.0)
-        size, axes = np.linalg.eigh(total / np.outer(scale, scale))
+        total, scale = scaled(information.sum(axis=0))
+        size, axes = np.linalg.eigh(total)
         size = np.maximum(size, 1e-14 * size.max(initial=0.0))
         root = scale[:, None] * axes * np.sqrt(size)
         back = (axes / np.sqrt(size)).T / scale
@@ -104,7 +71,7 @@ class InformationShares:
         rows = np.einsum("gpr,gr->gp", self.vectors, along) @ self.basis.T
         return np.asarray(rows.T @ rows)
 
-    def among(self, free: npt.NDArray[np.bool_]) -> InformationShares:
+    def among(self, free: Mask) -> InformationShares:
         """With rows of the basis for others than the `free` parameters, (P,), too."""
         basis = np.zeros((free.size, self.basis.shape[1]))
         basis[free] = self.basis
@@ -177,6 +144,7 @@ def cluster_sandwich(
     inverse: Array,
     n: float,
     correct: bool | None,
+    products: Array | None = None,
     information: Array | None = None,
 ) -> tuple[Array, InformationShares | None]:
     """Covariance by clusters of parameters, (p, p), and shares if it is the bias-reduced one.
@@ -184,15 +152,17 @@ def cluster_sandwich(
     `rows`: scores of kinds of rows, (u, p); of respondents, (n,), kind, weight and cluster.
     """
     # `correct` says whether there is a factor for few clusters, None for the bias-reduced
-    # covariance; the information of clusters is by default the products of the scores of their rows
+    # covariance, which needs the information of clusters: that of kinds of rows is `products`,
+    # (u, p * p), by default of their scores
     scores, place, weights, groups = rows
     n_groups, p = int(groups.max()) + 1, scores.shape[1]
     totals = _totals(scores, place, weights, groups, n_groups)
     if correct is None:
         if information is None:
-            products = (scores[:, :, None] * scores[:, None, :]).reshape(len(scores), -1)
-            information = _totals(products, place, weights, groups, n_groups)
-            information = information.reshape(n_groups, p, p)
+            if products is None:
+                products = (scores[:, :, None] * scores[:, None, :]).reshape(len(scores), -1)
+            each = _totals(products, place, weights, groups, n_groups)
+            information = each.reshape(n_groups, p, p)
         shares = InformationShares.of_clusters(information, inverse)
         return shares.covariance(totals, inverse), shares
     factor = n_groups / (n_groups - 1.0) * ((n - 1.0) / (n - p)) if correct else 1.0
@@ -213,7 +183,7 @@ def design_meat(sample: Sample, scores: Array, at: Codes) -> Array:
 # -- Averages of functions of the linear predictors, with derivatives by all parameters -----------
 
 
-Function = Callable[..., tuple[Array, ...]]
+Function = Callable[..., Derivatives]
 
 _CACHED = 1 << 20  # numbers of arrays that fit in the cache
 
@@ -222,8 +192,8 @@ _CACHED = 1 << 20  # numbers of arrays that fit in the cache
 class Average:
     """Numbers, (m,), and their derivatives by all parameters, (m, size)."""
 
-    value: npt.NDArray[np.float64]
-    gradient: npt.NDArray[np.float64]
+    value: Array
+    gradient: Array
 
     def __sub__(self, other: Average) -> Average:
         return Average(self.value - other.value, self.gradient - other.gradient)
@@ -254,7 +224,7 @@ class Average:
         none = np.isnan(np.diagonal(V))
         found = G @ np.where(np.isnan(V), 0.0, V) @ G.T
         lost = np.asarray(G[:, none].any(axis=1))
-        return np.asarray(np.where(lost[:, None] | lost, np.nan, found))
+        return np.where(lost[:, None] | lost, np.nan, found)
 
     @classmethod
     def stacked(cls, parts: Sequence[Average]) -> Average:
@@ -263,32 +233,37 @@ class Average:
         return cls(values, np.vstack([part.gradient for part in parts]))
 
 
-def _chances(points: Points, theta: Array) -> tuple[Array, Array | None]:
-    """Probabilities of the configurations, (n, C), and their derivatives, (n, C, C - 1).
+def _evaluated(
+    points: Points, theta: Array, of: Function, chosen: Any, along: Any, width: int
+) -> Iterator[tuple[Points, list[Any]]]:
+    """Blocks of rows, with what functions of the linear predictors are in each configuration.
 
-    Given the reports on the private predictors, where `points` have them.
+    Its probabilities, (n,), with their derivatives; values, (n, m); and predictors with the
+    derivatives of the values by them, (n, m, q).
     """
-    law = points.law(theta)
-    if points.marginal is None:
-        return law, None
-    if points.B is not None:
-        law = law * points.B[:]
-        law /= law.sum(axis=1, keepdims=True)
-    return law, law[:, :, None] * (np.eye(law.shape[1])[:, 1:] - law[:, None, 1:])
-
-
-def _moving(
-    design: Predictors, along: Array | None, beta: Array
-) -> tuple[list[Array], list[Predictors]]:
-    """Predictors of rows, and their rate of change where covariates move `along`, (n, p).
-
-    The rate is the difference of two predictors, those of the directions and of zeros.
-    """
-    if along is None:
-        return [design.eta(beta)], [design]
-    step = replace(design, X=along, offset=None)
-    still = replace(step, X=np.zeros_like(along))
-    return [design.eta(beta), step.eta(beta) - still.eta(beta)], [design, step, still]
+    beta, done = theta[: points.n_outcome], 0
+    for part in points.blocks(max(256, _CACHED // width)):
+        law: Array = part.law(theta)
+        bend: Array | None = None
+        if part.marginal is not None:
+            if part.B is not None:  # given the reports on the private predictors
+                law = law * part.B[:]
+                law = law / law.sum(axis=1, keepdims=True)
+            bend = law[:, :, None] * (np.eye(law.shape[1])[:, 1:] - law[:, None, 1:])
+        rows, done = slice(done, done + part.n), done + part.n
+        each = []
+        for c in range(len(part.designs)) if chosen is None else chosen:
+            designs = [part.designs[c]]
+            etas = [designs[0].eta(beta)]
+            if along is not None:  # the rate of change, of the directions less that of zeros
+                step = replace(designs[0], X=along[c][rows], offset=None)
+                designs += [step, replace(step, X=np.zeros_like(step.X))]
+                etas.append(step.eta(beta) - designs[2].eta(beta))
+            values, *firsts = of(*etas)
+            firsts += [-first for first in firsts[1:]]
+            slopes = list(zip(designs, firsts, strict=True))
+            each.append((law[:, c], None if bend is None else bend[:, c], values, slopes))
+        yield part, each
 
 
 def average(
@@ -304,45 +279,62 @@ def average(
     `along` directions, (n, p) in each configuration, it is of eta and its rate of change, with
     derivatives by both.
     """
-    m = points.n_outcome
+    m, q = points.n_outcome, points.outcome.q
     beta, gamma = theta[:m], theta[m:]
-    some = range(len(points.designs)) if chosen is None else chosen
-    q = points.outcome.q
-    width, done = q * max(getattr(points.outcome, "k", 1), 1) * (q + 1), 0
     value: Any = 0.0
     gradient: Any = 0.0
-    for part in points.blocks(max(256, _CACHED // width)):
-        law, bend = _chances(part, theta)
-        rows, done = slice(done, done + part.n), done + part.n
-        for c in some:
-            toward = None if along is None else along[c][rows]
-            etas, parts = _moving(part.designs[c], toward, beta)
-            values, *firsts = of(*etas)
-            u = part.weights * law[:, c]
+    width = q * max(getattr(points.outcome, "k", 1), 1) * (q + 1)
+    for part, each in _evaluated(points, theta, of, chosen, along, width):
+        marginal: Any = part.marginal
+        for chance, bend, values, moves in each:
+            u = part.weights * chance
             value = value + u @ values
             slopes = np.zeros((values.shape[1], theta.size))
-            signed = [*firsts, *(-first for first in firsts[1:])]
-            for a in range(values.shape[1]):
-                for one, first in zip(parts, signed, strict=True):
-                    slopes[a, :m] += one.adjoint(beta, u[:, None] * first[:, a])
+            for a, slope in enumerate(slopes):
+                for design, first in moves:
+                    slope[:m] += design.adjoint(beta, u[:, None] * first[:, a])
                 if bend is not None:
-                    assert part.marginal is not None
-                    away = (part.weights * values[:, a])[:, None] * bend[:, c]
-                    slopes[a, m:] = part.marginal.adjoint(gamma, away)
+                    away = (part.weights * values[:, a])[:, None] * bend
+                    slope[m:] = marginal.adjoint(gamma, away)
             gradient = gradient + slopes
     return Average(value, gradient)
 
 
-def of_rows(
-    points: Points, theta: Array, of: Function, along: Sequence[Array] | None = None
-) -> Array:
-    """What `average` is of, in each row, (n, m): a mean over the configurations."""
-    law, beta = _chances(points, theta)[0], theta[: points.n_outcome]
-    found: Any = 0.0
-    for c, design in enumerate(points.designs):
-        etas, _ = _moving(design, None if along is None else along[c], beta)
-        found = found + law[:, c, None] * of(*etas)[0]
-    return np.asarray(found)
+def row_means(
+    points: Points,
+    theta: Array,
+    V: Array | None = None,
+    of: Function | None = None,
+    along: Sequence[Array] | None = None,
+) -> tuple[Array, Array | None]:
+    """Functions as of `average`, by default means, of each row over the configurations, (n, m).
+
+    With V, the covariance of the parameters, (size, size), also their variances.
+    """
+    m, of = points.n_outcome, means(points.outcome) if of is None else of
+    beta, gamma = theta[:m], theta[m:]
+    found, variances = [], []
+    for part, each in _evaluated(
+        points, theta, of, None, along, theta.size + points.outcome.q**2 * 8
+    ):
+        marginal: Any = part.marginal
+        found.append(np.sum([chance[:, None] * values for chance, _, values, _ in each], axis=0))
+        if V is None:
+            continue
+        variance = np.empty(found[-1].shape)
+        for a in range(variance.shape[1]):
+            G = np.zeros((part.n, theta.size))
+            for chance, bend, values, moves in each:
+                for design, first in moves:
+                    G[:, :m] += design.rows(beta, chance[:, None] * first[:, a])
+                if bend is not None:
+                    G[:, m:] += marginal.rows(gamma, values[:, a, None] * bend)
+            # parameters by which nothing changes need no variance
+            forms = np.einsum("np,np->n", G @ np.where(np.isnan(V), 0.0, V), G)
+            lost = G[:, np.isnan(np.diagonal(V))].any(axis=1)
+            variance[:, a] = np.where(lost, np.nan, forms)
+        variances.append(variance)
+    return np.vstack(found), np.vstack(variances) if V is not None else None
 
 
 def means(outcome: Outcome, logarithm: bool = False) -> Function:
@@ -365,7 +357,7 @@ def ones(eta: Array) -> tuple[Array, Array]:
 def rates(outcome: Outcome, logarithm: bool = False) -> Function:
     """The rate of change of the mean, or of its logarithm, where eta has a rate of change."""
 
-    def of(eta: Array, change: Array) -> tuple[Array, ...]:
+    def of(eta: Array, change: Array) -> Derivatives:
         mean, first, second = outcome.moments(eta, 2)
         if logarithm:
             first = first / mean[:, :, None]
@@ -377,56 +369,10 @@ def rates(outcome: Outcome, logarithm: bool = False) -> Function:
     return of
 
 
-def row_means(points: Points, theta: Array, V: Array | None = None) -> tuple[Array, Array | None]:
-    """Means of each row over the configurations, (n, k), and with V, (size, size), variances."""
-    m = points.n_outcome
-    beta, gamma = theta[:m], theta[m:]
-    if not points.n:
-        none = points.outcome.mean(points.designs[0].eta(beta))
-        return none, None if V is None else none
-    values, variances = [], []
-    for part in points.blocks(max(256, _CACHED // (theta.size + points.outcome.q**2 * 8))):
-        law, bend = _chances(part, theta)
-        etas = [design.eta(beta) for design in part.designs]
-        moments = [points.outcome.moments(eta, V is not None) for eta in etas]
-        values.append(np.sum([law[:, c, None] * one[0] for c, one in enumerate(moments)], axis=0))
-        if V is None:
-            continue
-        variance = np.empty(values[-1].shape)
-        for a in range(variance.shape[1]):
-            G = np.zeros((part.n, theta.size))
-            for c, design in enumerate(part.designs):
-                G[:, :m] += design.rows(beta, law[:, c, None] * moments[c][1][:, a])
-                if bend is not None:
-                    assert part.marginal is not None
-                    G[:, m:] += part.marginal.rows(gamma, moments[c][0][:, a, None] * bend[:, c])
-            # parameters by which nothing changes need no variance
-            forms = np.einsum("np,np->n", G @ np.where(np.isnan(V), 0.0, V), G)
-            lost = G[:, np.isnan(np.diagonal(V))].any(axis=1)
-            variance[:, a] = np.where(lost, np.nan, forms)
-        variances.append(variance)
-    return np.vstack(values), np.vstack(variances) if V is not None else None
-
-
 # -- Chi-square statistics of what was reported against what a regression expects -----------------
 
 
-_LEAST, _USUAL, _SHARE = 1.0, 5.0, 0.8  # Cochran's rule for expected counts
 _KNOWN = 0.02  # variance of a direction, as a share of what it had with known parameters
-
-
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """Sums of what was reported in groups of respondents, less what is expected."""
-
-    gaps: Array  # (m,)
-    spread: Array  # (m, m): covariance of the sums if the parameters were known
-    slopes: Array  # (m, size): derivatives of the expected sums by the parameters
-
-
-def enough_in_each(expected: Array) -> bool:
-    """Whether expected counts allow the chi-square law: all at least 1, four in five at least 5."""
-    return bool(expected.min() >= _LEAST and np.mean(expected >= _USUAL) >= _SHARE)
 
 
 def pearson(observed: Array, expected: Array) -> float:

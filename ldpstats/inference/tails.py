@@ -13,12 +13,11 @@ cumulants (`CellLaw`); beyond [0, 1] with the law at the nearer end.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import level, one_of, positive_integer
+from ldpstats.arguments import floats, level, one_of, positive_integer, record
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.solvers import root
@@ -67,18 +66,9 @@ def normal_pvalue(z: npt.ArrayLike, alternative: str = "two-sided") -> Array:
     Parameters
     ----------
     z : array_like
-        Statistics, any shape.
+        Statistics, any shape, which is that of the p-values.
     alternative : {"two-sided", "larger", "smaller"}
         The parameter under the alternative, compared with the null.
-
-    Returns
-    -------
-    ndarray, shape of z
-
-    Raises
-    ------
-    InvalidArgument
-        If the alternative is unknown.
 
     Examples
     --------
@@ -89,11 +79,11 @@ def normal_pvalue(z: npt.ArrayLike, alternative: str = "two-sided") -> Array:
     """
     from scipy.special import ndtr
 
-    z = np.asarray(z, dtype=np.float64)
+    z = floats(z)
     side = one_of("alternative", alternative, ("two-sided", "larger", "smaller"))
     if side == "two-sided":
-        return np.asarray(2 * ndtr(-np.abs(z)), dtype=np.float64)
-    return np.asarray(ndtr(-z if side == "larger" else z), dtype=np.float64)
+        return floats(2 * ndtr(-np.abs(z)))
+    return floats(ndtr(-z if side == "larger" else z))
 
 
 def skewed_pvalue(z: npt.ArrayLike, skewness: npt.ArrayLike) -> Array:
@@ -112,10 +102,6 @@ def skewed_pvalue(z: npt.ArrayLike, skewness: npt.ArrayLike) -> Array:
     skewness : array_like
         Their skewness under the null; it broadcasts. 0 gives the normal tail.
 
-    Returns
-    -------
-    ndarray
-
     Raises
     ------
     InvalidArgument
@@ -132,9 +118,7 @@ def skewed_pvalue(z: npt.ArrayLike, skewness: npt.ArrayLike) -> Array:
     """
     from scipy.special import gammainc, gammaincc, ndtr
 
-    z, g = np.broadcast_arrays(
-        np.asarray(z, dtype=np.float64), np.asarray(skewness, dtype=np.float64)
-    )
+    z, g = np.broadcast_arrays(floats(z), floats(skewness))
     if np.isnan(z).any() or not np.all(np.isfinite(g)):
         raise InvalidArgument("z", z, "and skewness must be numbers, not NaN")
     size = np.maximum(np.abs(g), _SLIGHT)
@@ -145,7 +129,7 @@ def skewed_pvalue(z: npt.ArrayLike, skewness: npt.ArrayLike) -> Array:
     tail = np.array(ndtr(-normal))
     for beyond, law in ((g > _SLIGHT, gammaincc), (g < -_SLIGHT, gammainc)):
         tail[beyond] = law(shape[beyond], at[beyond])
-    return np.asarray(np.clip(tail, 0.0, 1.0), dtype=np.float64)  # rounding at extreme skewness
+    return floats(np.clip(tail, 0.0, 1.0))  # rounding at extreme skewness
 
 
 def continuity(skewness: npt.ArrayLike) -> Array:
@@ -161,8 +145,8 @@ def continuity(skewness: npt.ArrayLike) -> Array:
     >>> continuity([0.0, 0.1, 1.0]).round(4)
     array([0.    , 0.0071, 0.2439])
     """
-    g = np.abs(np.asarray(skewness, dtype=np.float64))
-    return np.asarray(g / 4.0 * (40.0 * g**2 / (1.0 + 40.0 * g**2)), dtype=np.float64)
+    g = np.abs(floats(skewness))
+    return floats(g / 4.0 * (40.0 * g**2 / (1.0 + 40.0 * g**2)))
 
 
 def two_sided(excess: npt.ArrayLike, se: npt.ArrayLike, skewness: npt.ArrayLike) -> Array:
@@ -179,17 +163,13 @@ def two_sided(excess: npt.ArrayLike, se: npt.ArrayLike, skewness: npt.ArrayLike)
         Standard errors and skewness under the null. With a standard error of 0 the p-value is 1
         for no excess, and 0 otherwise.
 
-    Returns
-    -------
-    ndarray
-
     Examples
     --------
     >>> two_sided([1.959964, 0.0], [1.0, 0.0], 0.0).round(4)
     array([0.05, 1.  ])
     """
     tails = (one_sided(excess, se, skewness, upper) for upper in (True, False))
-    return np.asarray(np.minimum(2.0 * np.minimum(*tails), 1.0))
+    return np.minimum(2.0 * np.minimum(*tails), 1.0)
 
 
 def one_sided(
@@ -203,10 +183,19 @@ def one_sided(
     array([0.05])
     """
     sign = 1.0 if upper else -1.0
-    beyond, spread = sign * np.asarray(excess, dtype=np.float64), np.asarray(se, dtype=np.float64)
-    certain = np.where(beyond == 0.0, 0.0, np.copysign(np.inf, beyond))
-    z = np.where(spread > 0.0, beyond / np.where(spread > 0.0, spread, 1.0), certain)
-    return skewed_pvalue(z - continuity(skewness), sign * np.asarray(skewness, dtype=np.float64))
+    z = sign * standardised(excess, se)
+    return skewed_pvalue(z - continuity(skewness), sign * floats(skewness))
+
+
+def standardised(excess: npt.ArrayLike, se: npt.ArrayLike) -> Array:
+    """excess/se; if se = 0, zero for no excess and infinite otherwise."""
+    beyond, spread = floats(excess), floats(se)
+    if np.isnan(beyond).any():
+        raise InvalidArgument("estimate", excess, "and value must not hold NaN")
+    if not np.all(spread >= 0):
+        raise InvalidArgument("se", spread, "must hold standard errors >= 0, not NaN")
+    certain = np.where(beyond == 0, 0.0, np.copysign(np.inf, beyond))
+    return np.where(spread > 0, beyond / np.where(spread > 0, spread, 1.0), certain)
 
 
 def chi2_pvalue(statistic: npt.ArrayLike, df: npt.ArrayLike) -> Array:
@@ -215,18 +204,9 @@ def chi2_pvalue(statistic: npt.ArrayLike, df: npt.ArrayLike) -> Array:
     Parameters
     ----------
     statistic : array_like
-        Statistics >= 0, possibly inf (p-value 0).
+        Statistics >= 0, possibly inf (p-value 0), not NaN.
     df : array_like
         Degrees of freedom >= 0; it broadcasts. With df = 0 the p-value is 1 at 0, and 0 beyond.
-
-    Returns
-    -------
-    ndarray
-
-    Raises
-    ------
-    InvalidArgument
-        If a statistic is negative or NaN.
 
     Examples
     --------
@@ -235,9 +215,7 @@ def chi2_pvalue(statistic: npt.ArrayLike, df: npt.ArrayLike) -> Array:
     """
     from scipy.special import chdtrc
 
-    x, nu = np.broadcast_arrays(
-        np.asarray(statistic, dtype=np.float64), np.asarray(df, dtype=np.float64)
-    )
+    x, nu = np.broadcast_arrays(floats(statistic), floats(df))
     if not (np.all(x >= 0) and np.all(nu >= 0)):
         raise InvalidArgument("statistic", x, "and df must be >= 0, not NaN")
     return np.where(nu > 0, chdtrc(np.maximum(nu, 1), x), np.where(x > 0, 0.0, 1.0))
@@ -272,7 +250,7 @@ def largest_pvalue(x: npt.ArrayLike, R: Array, df: float = np.inf) -> Array:
     array([0.098, 0.   ])
     """
     reached = _largest_law(R, df)
-    values = np.asarray(x, dtype=np.float64)
+    values = floats(x)
     return np.array([reached(one) for one in values.ravel()]).reshape(values.shape)
 
 
@@ -326,7 +304,7 @@ _LEAST_DF = 1.0  # degrees of freedom
 _MOST = 1e3  # skewness beyond which nearly all of a gamma law lies at its lower end
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class CellLaw(Document):
     """Cumulants of estimates as polynomials in the frequency, lowest coefficient first.
 
@@ -375,7 +353,7 @@ class CellLaw(Document):
         """Standard deviation and skewness of each estimate if its frequency is theta, (k,)."""
         from numpy.polynomial.polynomial import polyval
 
-        t = np.clip(np.asarray(theta, dtype=np.float64), 0.0, 1.0)
+        t = np.clip(floats(theta), 0.0, 1.0)
         variance = polyval(t, self.variance.T, tensor=False)
         third = polyval(t, self.third.T, tensor=False)
         least = _KNOWN * np.abs(self.variance).max(axis=1, initial=0.0)
@@ -394,7 +372,7 @@ class CellLaw(Document):
         certain = np.where(gap > 0.0, np.inf, -np.inf)
         z = np.divide(gap, sd, out=certain, where=sd > 0.0)
         # Student's t to normal scores by Wallace's formula, with Satterthwaite's df
-        t = np.clip(np.asarray(theta, dtype=np.float64), 0.0, 1.0)
+        t = np.clip(floats(theta), 0.0, 1.0)
         doubt = (1.0 - t) ** 2 * self.doubt
         known = ~np.isfinite(z) | (doubt <= 0.0)
         df = 2.0 * sd**4 / np.where(known, 1.0, doubt)
@@ -411,8 +389,7 @@ class CellLaw(Document):
         reach = (_WIDEST if self.doubt.any() else 1.0) * half**-0.5 * np.sqrt(
             np.abs(self.variance).sum(axis=1)
         ) + self.step
-        start, ends = np.asarray(estimate, dtype=np.float64), []
-
+        start, ends = floats(estimate), []
         for upper, side in ((True, -1.0), (False, 1.0)):
 
             def excess(far: Array, upper: bool = upper, side: float = side) -> Array:

@@ -14,13 +14,21 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import html_table, level, numbers, one_of, real_number
+from ldpstats.arguments import (
+    floats,
+    html_table,
+    level,
+    numbers,
+    one_of,
+    page_text,
+    real_number,
+)
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.estimators.solvers import root
 from ldpstats.inference.information import checked_inverse, observed_tangent_inverse
 from ldpstats.inference.intervals import checked_tallies
-from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
+from ldpstats.inference.tails import chi2_pvalue, normal_pvalue, standardised
 from ldpstats.likelihood.covariance import Covariance, finite_array
 
 Array = npt.NDArray[np.float64]
@@ -45,10 +53,6 @@ def z_test(
     alternative : {"two-sided", "larger", "smaller"}
         The parameter under the alternative, compared with `value`.
 
-    Returns
-    -------
-    z, pvalue : ndarray
-
     Raises
     ------
     InvalidArgument
@@ -60,19 +64,8 @@ def z_test(
     >>> z.round(4), pvalue.round(4)
     (array([3., 1.]), array([0.0013, 0.1587]))
     """
-    z = standardised(np.asarray(estimate, dtype=np.float64) - np.asarray(value), se)
+    z = standardised(floats(estimate) - np.asarray(value), se)
     return z, normal_pvalue(z, alternative)
-
-
-def standardised(excess: npt.ArrayLike, se: npt.ArrayLike) -> Array:
-    """excess/se; if se = 0, zero for no excess and infinite otherwise."""
-    beyond, spread = np.asarray(excess, dtype=np.float64), np.asarray(se, dtype=np.float64)
-    if np.isnan(beyond).any():
-        raise InvalidArgument("estimate", excess, "and value must not hold NaN")
-    if not np.all(spread >= 0):
-        raise InvalidArgument("se", spread, "must hold standard errors >= 0, not NaN")
-    certain = np.where(beyond == 0, 0.0, np.copysign(np.inf, beyond))
-    return np.where(spread > 0, beyond / np.where(spread > 0, spread, 1.0), certain)
 
 
 def wald(
@@ -200,7 +193,7 @@ def quadratic(
     (5.3333, 2)
     """
     V = covariance if isinstance(covariance, Covariance) else Covariance.dense(covariance)
-    d = np.asarray(difference, dtype=np.float64)
+    d = floats(difference)
     if d.shape[-1:] != (V.size,) or not np.all(np.isfinite(d)):
         raise InvalidArgument("difference", d, f"must be finite with a last axis of {V.size}")
     if tangent and V.size < 2:
@@ -217,7 +210,7 @@ def quadratic(
         size = np.einsum("...i,...i->...", np.abs(d) @ np.abs(precision), np.abs(d))
     if np.any(statistic < -_AGREES * size):
         raise InvalidArgument("covariance", V.diagonal, "has a negative eigenvalue")
-    return np.asarray(np.maximum(statistic, 0.0), dtype=np.float64), df  # zero but for rounding
+    return floats(np.maximum(statistic, 0.0)), df  # zero but for rounding
 
 
 def binomial_excess(
@@ -238,10 +231,6 @@ def binomial_excess(
     offset, scale : array_like
         offset in [0, 1], scale not 0; they broadcast.
 
-    Returns
-    -------
-    ndarray, shape (..., k)
-
     Raises
     ------
     InvalidArgument
@@ -255,7 +244,7 @@ def binomial_excess(
     from scipy.special import betainc
 
     t, n = checked_tallies(tally, nobs)
-    m0, slope = np.asarray(offset, dtype=np.float64), np.asarray(scale, dtype=np.float64)
+    m0, slope = floats(offset), floats(scale)
     if not np.all((m0 >= 0) & (m0 <= 1)):
         raise InvalidArgument("offset", offset, "must be a probability in [0, 1]")
     if not np.all(np.isfinite(slope) & (slope != 0)):
@@ -278,12 +267,12 @@ def binomial_deficit(
     >>> binomial_deficit([5, 9, 0], nobs=10, offset=0.5, scale=0.4).round(4)
     array([0.623, 0.999, 0.001])
     """
-    return binomial_excess(tally, nobs, offset, -np.asarray(scale, dtype=np.float64))
+    return binomial_excess(tally, nobs, offset, -floats(scale))
 
 
 def count_array(name: str, value: npt.ArrayLike) -> Array:
     """Counts of shape (..., l) as float64, after a check that every survey has some."""
-    counts = np.asarray(value, dtype=np.float64)
+    counts = floats(value)
     if counts.ndim < 1 or not np.all((counts >= 0) & (counts == np.floor(counts))):
         raise InvalidArgument(name, counts, "must be integer counts >= 0, not estimates")
     if not np.all(np.isfinite(counts)) or not np.all(counts.sum(axis=-1) > 0):
@@ -316,13 +305,13 @@ def _structured_form(d: Array, V: Covariance, tangent: bool) -> Array:
 
     def solve(v: Array) -> Array:
         w = v / D
-        return np.asarray(w - (w @ F) @ middle.T @ F.T / D, dtype=np.float64)
+        return floats(w - (w @ F) @ middle.T @ F.T / D)
 
     x = solve(d)
     statistic = np.einsum("...i,...i->...", d, x)
     if tangent:
         statistic = statistic - x.sum(axis=-1) ** 2 / solve(np.ones_like(D)).sum()
-    return np.asarray(statistic, dtype=np.float64)
+    return floats(statistic)
 
 
 # -- The outcome of one test ----------------------------------------------------------------------
@@ -403,7 +392,7 @@ class TestResult(Document):
         lines = [self.method, f"  H0: {self.null}", "  " + ", ".join(shown)]
         if self.note:
             lines.append(f"  Note: {self.note}")
-        return "\n".join(lines)
+        return page_text("\n".join(lines), 4)
 
     @classmethod
     def chi_square(
@@ -439,10 +428,6 @@ def adjust(
         Weights of the hypotheses for "bonferroni", fixed before the p-values are seen. Default:
         equal.
 
-    Returns
-    -------
-    ndarray, shape (..., k)
-
     Raises
     ------
     InvalidArgument
@@ -467,7 +452,7 @@ def adjust(
     array([0.03, 0.03, 0.04])
     """
     method = one_of("method", method, METHODS)
-    p = np.asarray(pvalues, dtype=np.float64)
+    p = floats(pvalues)
     if p.ndim < 1 or p.size == 0:
         raise InvalidArgument("pvalues", p.shape, "must be a non-empty vector of p-values")
     if not np.all((p >= 0) & (p <= 1)):
@@ -476,21 +461,21 @@ def adjust(
     if shares is not None:
         if method != "bonferroni":
             raise InvalidArgument("shares", shares, f'need method="bonferroni", not {method!r}')
-        w = np.asarray(shares, dtype=np.float64)
+        w = floats(shares)
         if w.shape != (k,) or not np.all(w > 0.0) or abs(w.sum() - 1.0) > 1e-9:
             remedy = f"must be {k} positive numbers that add up to 1"
             raise InvalidArgument("shares", shares, remedy)
-        return np.asarray(np.minimum(p / w, 1.0), dtype=np.float64)
+        return np.minimum(p / w, 1.0)
     if method == "bonferroni":
-        return np.asarray(np.minimum(k * p, 1.0), dtype=np.float64)
+        return floats(np.minimum(k * p, 1.0))
     if method == "bh":
         from scipy.stats import false_discovery_control
 
-        return np.asarray(false_discovery_control(p, axis=-1), dtype=np.float64)
+        return floats(false_discovery_control(p, axis=-1))
     order = np.argsort(p, axis=-1)
-    ordered, rank = np.take_along_axis(p, order, axis=-1), np.arange(1, k + 1)
+    ordered = np.take_along_axis(p, order, axis=-1)
     # no hypothesis may look better than one with a smaller p-value
-    stepped = np.maximum.accumulate((k + 1 - rank) * ordered, axis=-1)
+    stepped = np.maximum.accumulate(np.arange(k, 0, -1) * ordered, axis=-1)
     adjusted = np.empty_like(p)
     np.put_along_axis(adjusted, order, np.minimum(stepped, 1.0), axis=-1)
     return adjusted
@@ -516,21 +501,10 @@ def reject(
 
     Parameters
     ----------
-    pvalues : array_like, shape (..., k)
+    pvalues, method, shares
+        As for `adjust`, with its errors.
     alpha : float
-        Level of the whole family.
-    method : {"bonferroni", "holm", "bh"}
-    shares : array_like, shape (k,), optional
-        As for `adjust`.
-
-    Returns
-    -------
-    ndarray of bool, shape (..., k)
-
-    Raises
-    ------
-    InvalidArgument
-        As for `adjust`, or where alpha is outside (0, 1).
+        Level of the whole family, in (0, 1).
 
     Examples
     --------
@@ -539,7 +513,7 @@ def reject(
     >>> reject([0.01, 0.02, 0.04], alpha=0.05, method="holm")
     array([ True,  True,  True])
     """
-    return np.asarray(adjust(pvalues, method, shares) <= level(alpha), dtype=np.bool_)
+    return adjust(pvalues, method, shares) <= level(alpha)
 
 
 # -- Confidence intervals after selection of large estimates --------------------------------------
@@ -564,10 +538,6 @@ def selected_intervals(estimate: Array, se: Array, least: Array, alpha: float) -
     alpha : float
         Level in (0, 1).
 
-    Returns
-    -------
-    array, shape (k, 2)
-
     Examples
     --------
     >>> selected_intervals(np.array([10.0, 4.1]), np.ones(2), np.full(2, 4.0), 0.05).round(2)
@@ -577,16 +547,14 @@ def selected_intervals(estimate: Array, se: Array, least: Array, alpha: float) -
     from scipy.special import log_ndtr, ndtri
 
     alpha = level(alpha)
-    x, s, c = (np.asarray(v, dtype=np.float64) for v in (estimate, se, least))
+    x, s, c = floats(estimate), floats(se), floats(least)
     usual, tails = -float(ndtri(alpha / 2.0)), np.array([[alpha / 2.0], [1.0 - alpha / 2.0]])
     # the lower end is far down where the estimate is just above the bound
     far = np.log(2.0 / alpha) / np.maximum((x - c) / s, _CLOSEST)
     high, low = np.tile(x + s * (usual + 1.0), (2, 1)), x - s * (usual + 1.0 + far)
-
-    def above(mean: Array) -> Array:
-        return np.asarray(log_ndtr((mean - x) / s) - log_ndtr((mean - c) / s) - np.log(tails))
-
-    return root(above, high, low).T
+    return root(
+        lambda mean: log_ndtr((mean - x) / s) - log_ndtr((mean - c) / s) - np.log(tails), high, low
+    ).T
 
 
 def pvalue_text(p: float, name: str = "") -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,8 @@ from ldpstats.io.tables import (
 from ldpstats.mechanisms import Mechanism
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import BitCounts, Counts, Reports
+
+T = TypeVar("T")
 
 MOST_BYTES = 1 << 31
 
@@ -110,13 +112,15 @@ def read_counts(
     if cohort is not None and cohort == count:
         raise InvalidArgument("cohort", cohort, "is the column of counts")
     empty = mechanism.no_counts()
-    total = Sum(empty.bit_counts() if bits else empty, most_bytes, _BITS)
-    for _, _, n, ((found, absent),) in _chunks([reports], counted, chunk_rows, advance):
-        absent_n = reports_in_all(f"{path}, column {count!r}", n[absent])
-        part = Counts(found.y, n[~absent], mechanism, absent_n, found.cohort)
-        total.add(part.bit_counts() if bits else empty + part)  # the sum merges equal reports
-    value: Counts | BitCounts = total.value()
-    return value
+
+    def parts() -> Iterator[Counts | BitCounts]:
+        yield empty.bit_counts() if bits else empty
+        for _, _, n, ((found, absent),) in _chunks([reports], counted, chunk_rows, advance):
+            absent_n = reports_in_all(f"{path}, column {count!r}", n[absent])
+            part = Counts(found.y, n[~absent], mechanism, absent_n, found.cohort)
+            yield part.bit_counts() if bits else empty + part  # the sum merges equal reports
+
+    return _summed(parts(), most_bytes, _BITS)
 
 
 def _chunks(
@@ -144,23 +148,18 @@ def _chunks(
         done += len(frame)
 
 
-class Sum:
-    """A running sum of counts, merged as in a binary counter: log2(chunks) copies of a report."""
-
-    def __init__(self, empty: Any, most_bytes: int, remedy: str) -> None:
-        self.parts: list[Any] = [empty]
-        self.most_bytes, self.remedy = most_bytes, remedy
-
-    def add(self, part: Any) -> None:
-        self.parts.append(part)
-        while len(self.parts) > 1 and size_of(self.parts[-1]) >= size_of(self.parts[-2]):
-            self.parts[-2:] = [self.parts[-2] + self.parts[-1]]
-        refuse_more(sum(map(size_of, self.parts)), self.most_bytes, self.remedy)
-
-    def value(self) -> Any:
-        while len(self.parts) > 1:
-            self.parts[-2:] = [self.parts[-2] + self.parts[-1]]
-        return self.parts[0]
+def _summed(parts: Iterable[T], most_bytes: int, remedy: str) -> T:
+    """The sum of counts, merged as in a binary counter: log2(chunks) copies of a report."""
+    held: list[Any] = []
+    for part in parts:
+        held.append(part)
+        while len(held) > 1 and size_of(held[-1]) >= size_of(held[-2]):
+            held[-2:] = [held[-2] + held[-1]]
+        refuse_more(sum(map(size_of, held)), most_bytes, remedy)
+    total: T = held.pop()
+    while held:
+        total = held.pop() + total
+    return total
 
 
 def refuse_more(size: int, most_bytes: int, remedy: str) -> None:
@@ -285,25 +284,24 @@ def read_joint_counts(
     most_bytes = positive_integer("most_bytes", most_bytes)
     if id is not None:
         if count is not None:
-            raise InvalidArgument(
-                "count", count, "cannot be combined with id: a respondent is counted once"
-            )
+            remedy = "cannot be combined with id: a respondent is counted once"
+            raise InvalidArgument("count", count, remedy)
         strict, share = missing == "raise", most_bytes // d
         return _matched(variables, id, strict, share, chunk_rows, advance)
     if len({os.path.realpath(part.path) for part in variables}) > 1:
-        remedy = (
-            "is needed to match respondents across tables: name the column that identifies them"
-        )
+        remedy = "is needed to match respondents across tables: name the column of identifiers"
         raise InvalidArgument("id", None, remedy)
     empty = [part.mechanism.no_counts() for part in variables]
     none = JointCounts([Reports(part.y, part.mechanism, 0, part.cohort) for part in empty])
-    total = Sum(none, most_bytes, _FEWER)
     counted = [] if count is None else [count]
-    for _, _, n, found in _chunks(variables, counted, chunk_rows, advance):
-        reports_in_all(f"{paths[0]}, column {count!r}", n)
-        total.add(JointCounts.of_rows([(reports, ~absent) for reports, absent in found], n).tally())
-    counts: JointCounts = total.value()
-    return counts
+
+    def parts() -> Iterator[JointCounts]:
+        yield none
+        for _, _, n, found in _chunks(variables, counted, chunk_rows, advance):
+            reports_in_all(f"{paths[0]}, column {count!r}", n)
+            yield JointCounts.of_rows([(r, ~absent) for r, absent in found], n).tally()
+
+    return _summed(parts(), most_bytes, _FEWER)
 
 
 def _matched(
@@ -337,35 +335,33 @@ def _matched(
             cohorts.append(some.cohort)
             size += size_of(some)
             refuse_more(size, most_bytes, _FEWER)
-        respondents.append(np.array(ids, dtype="O"))
+        respondents.append(pd.Index(ids, dtype=object))
         there.append(np.concatenate(has))
         groups = None if empty.cohort is None else np.concatenate(cohorts)
         reports.append(Reports(np.concatenate(y), variable.mechanism, 0, groups))
-    codes, everyone = pd.factorize(np.concatenate(respondents))
-    rows = np.full((d, len(everyone)), -1)  # of each respondent in each table
-    ends = np.cumsum(list(map(len, respondents)))[:-1]
-    for where, own, place in zip(wheres, np.split(codes, ends), rows, strict=True):
-        again = np.flatnonzero(pd.Series(own).duplicated())
+    for where, own in zip(wheres, respondents, strict=True):
+        again = np.flatnonzero(own.duplicated())
         if again.size:
-            first = int(np.argmax(own == own[again[0]])) + 1
+            value = own[again[0]]
+            first = int(np.argmax(own == value)) + 1
             remedy = f"is also the respondent of row {first}: keep one report of each respondent"
-            value = everyone[own[again[0]]]
             raise InvalidArgument(f"{where}, row {again[0] + 1}", value, remedy)
-        place[own] = np.arange(own.size)
+    everyone = respondents[0].append(respondents[1:]).unique()
+    rows = np.array([own.get_indexer(everyone) for own in respondents])  # in each table
     strangers = np.flatnonzero((rows < 0).any(axis=0))
     if strict and strangers.size:
         who = strangers[0]
-        has_one, lacks = (int(np.argmax(found)) for found in (rows[:, who] >= 0, rows[:, who] < 0))
+        holds, lacks = (int(np.argmax(found)) for found in (rows[:, who] >= 0, rows[:, who] < 0))
         raise InvalidArgument(
-            f"{wheres[has_one]}, row {rows[has_one, who] + 1}",
+            f"{wheres[holds]}, row {rows[holds, who] + 1}",
             everyone[who],
             f"is not in {wheres[lacks]} ({strangers.size} respondents are not in every table): "
             "remove them from all tables, or leave them out and count them with missing='count' "
             "(--missing count)",
         )
     parts = []
-    for place, own, found in zip(rows, there, reports, strict=True):
+    for place, has_one, found in zip(rows, there, reports, strict=True):
         # the last place serves row -1, of respondents who are not in the table
-        at = np.append(np.where(own, np.cumsum(own) - 1, -1), -1)[place]
+        at = np.append(np.where(has_one, np.cumsum(has_one) - 1, -1), -1)[place]
         parts.append((found[at[at >= 0]], at >= 0))
     return JointCounts.of_rows(parts).tally()

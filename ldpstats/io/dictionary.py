@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,6 @@ from ldpstats.io.reports import (
     SURVEY_FINGERPRINTS,
     Layout,
     ReportColumn,
-    ReportTable,
     chunks_of,
     read_fingerprints,
 )
@@ -102,72 +99,35 @@ def read_dictionary_reports(
     one_of("missing", missing, ("raise", "count"))
     check_survey(survey)
     used = names("columns", SURVEY_COLUMNS if columns is None else columns)
-    table = DictionaryTable(path, survey, used, names("na", na))
-    how: dict[str, Any] = {"optional": table.optional, "codes": [*used, *table.optional]}
-    frames = table_chunks(path, used, chunk_rows, advance, **how)
-    return table.gathered(frames, missing)
-
-
-def _sum(chunks: Sequence[DictionaryReports]) -> DictionaryReports:
-    """The sum of chunks, by halves, so that no report is copied many times."""
-    if len(chunks) == 1:
-        return chunks[0]
-    half = len(chunks) // 2
-    return _sum(chunks[:half]) + _sum(chunks[half:])
-
-
-@dataclass(frozen=True)
-class DictionaryTable:
-    """Reader of the five columns of reports of a table in a file."""
-
-    path: FilePath
-    survey: DictionarySurvey
-    columns: list[str]
-    na: list[str]
-
-    def __post_init__(self) -> None:
-        if len(self.columns) != len(SURVEY_COLUMNS) or len(set(self.columns)) < len(SURVEY_COLUMNS):
-            remedy = f"must be five distinct names, in place of {', '.join(SURVEY_COLUMNS)}"
-            raise InvalidArgument("columns", self.columns, remedy)
-        Layout(self.survey, tuple(self.columns)).check_stored(self.path)
-
-    @cached_property
-    def parts(self) -> list[ReportColumn]:
-        """The columns of the first gram, the second gram and the string."""
-        _, gram_1, _, gram_2, string = self.columns
-        each = zip(self.survey.mechanisms, (gram_1, gram_2, string), strict=True)
-        how: Any = {"missing": "count", "na": self.na, "exact": True}
-        return [ReportColumn(self.path, mechanism, column, **how) for mechanism, column in each]
-
-    @property
-    def optional(self) -> list[str]:
-        """Columns that are read where they exist: fingerprints, and what goes with the reports."""
-        return [SURVEY_FINGERPRINTS, *(column for part in self.parts for column in part.optional)]
-
-    def gathered(self, frames: Iterable[pd.DataFrame], missing: str) -> DictionaryReports:
-        """The reports of all chunks, in their order; `missing` ones are refused or counted."""
-        chunks, done = [self.survey.no_reports()], 0
-        for frame in frames:
-            chunk, absent = self.read(frame, done)
-            if missing == "raise":
-                refuse_missing(os.fspath(self.path), done, absent)
-            chunks.append(chunk)
-            done += len(frame)
-        return _sum(chunks)
-
-    def read(self, frame: pd.DataFrame, done: int) -> tuple[DictionaryReports, Array]:
-        """The reports of a chunk, `done` rows after the start, and which rows are empty, (n,)."""
-        na = missing_texts(self.path, self.na)
-        read_fingerprints(self.path, frame, SURVEY_FINGERPRINTS, na, self.survey, done)
-        start_1, _, start_2, _, _ = self.columns
-        where = [f"{self.path}, column {column!r}" for column in self.columns]
+    if len(used) != len(SURVEY_COLUMNS) or len(set(used)) < len(SURVEY_COLUMNS):
+        remedy = f"must be five distinct names, in place of {', '.join(SURVEY_COLUMNS)}"
+        raise InvalidArgument("columns", used, remedy)
+    Layout(survey, tuple(used)).check_stored(path)
+    start_1, gram_1, start_2, gram_2, string = used
+    how: dict[str, Any] = {"missing": "count", "na": names("na", na), "exact": True}
+    pairs = zip(survey.mechanisms, (gram_1, gram_2, string), strict=True)
+    parts = [ReportColumn(path, mechanism, column, **how) for mechanism, column in pairs]
+    optional = [SURVEY_FINGERPRINTS, *(column for part in parts for column in part.optional)]
+    texts = missing_texts(path, na)
+    where = [f"{path}, column {column!r}" for column in used]
+    how = {"optional": optional, "codes": [*used, *optional]}
+    chunks, done = [survey.no_reports()], 0
+    for frame in table_chunks(path, used, chunk_rows, advance, **how):
+        read_fingerprints(path, frame, SURVEY_FINGERPRINTS, texts, survey, done)
         starts = []
-        for place, column in zip(where[::2], (start_1, start_2), strict=False):
-            values, absent = present(place, frame[column], None, na)
-            starts.append(starts_in(self.survey, place, filled(values, absent), done))
-        a, b = starts
-        one, two, whole = (part.read(frame, done) for part in self.parts)
-        return of_fields(self.survey, where, (a, one, b, two, whole), done)
+        for place, column in ((where[0], start_1), (where[2], start_2)):
+            values, absent = present(place, frame[column], None, texts)
+            starts.append(starts_in(survey, place, filled(values, absent), done))
+        one, two, whole = (part.read(frame, done) for part in parts)
+        chunk, absent = of_fields(survey, where, (starts[0], one, starts[1], two, whole), done)
+        if missing == "raise":
+            refuse_missing(os.fspath(path), done, absent)
+        chunks.append(chunk)
+        done += len(frame)
+    while len(chunks) > 1:  # by halves, so that no report is copied many times
+        rest = chunks[len(chunks) // 2 * 2 :]
+        chunks = [a + b for a, b in zip(chunks[::2], chunks[1::2], strict=False)] + rest
+    return chunks[0]
 
 
 def starts_in(
@@ -245,8 +205,7 @@ def write_dictionary_reports(
     See `read_dictionary_reports`.
     """
     survey, chunks = chunks_of(reports, DictionaryReports, lambda chunk: chunk.survey)
-    table = ReportTable(path, Layout(survey, SURVEY_COLUMNS))
-    table.write_chunks(chunks, force, spreadsheet_safe)
+    Layout(survey, SURVEY_COLUMNS).write_chunks(path, chunks, force, spreadsheet_safe)
 
 
 @without_answers
@@ -304,8 +263,9 @@ def privatize_strings(
         "alphabet: change such strings, or let replace= put a character of the alphabet for all "
         "others"
     )
-    return ReportTable(target, Layout(client.survey, SURVEY_COLUMNS)).privatize(
+    return Layout(client.survey, SURVEY_COLUMNS).privatize(
         source,
+        target,
         column,
         client,
         None,

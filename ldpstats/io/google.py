@@ -92,7 +92,7 @@ def read_rappor_params(path: FilePath, *, hashing: str = "google") -> RAPPOR:
         integer = field in ("k", "h", "m")
         value = whole(text) if integer else number(text)
         if value is None:
-            remedy = f"must be a {'whole ' if integer else ''}number"
+            remedy = f"must be a {'whole ' * integer}number"
             raise InvalidArgument(f"{path}, row 1, field {field!r}", text, remedy)
         values[_FIELDS[field]] = value
     try:
@@ -186,11 +186,8 @@ def read_rappor_map(path: FilePath, rappor: RAPPOR) -> CandidateMap:
     for row, (label, *fields) in rows_of(path, 1 + C * h, what):
         first = rows.setdefault(label, row)
         if first != row:
-            raise InvalidArgument(
-                f"{path}, row {row}, field 1",
-                label,
-                f"is also the candidate of row {first}: remove one of the rows",
-            )
+            remedy = f"is also the candidate of row {first}: remove one of the rows"
+            raise InvalidArgument(f"{path}, row {row}, field 1", label, remedy)
         given = len(fields)
         while given and not fields[given - 1]:
             given -= 1
@@ -201,11 +198,8 @@ def read_rappor_map(path: FilePath, rappor: RAPPOR) -> CandidateMap:
         if wrong.size:
             i = int(wrong[0])
             low = int(cohort[i]) * k
-            raise InvalidArgument(
-                f"{path}, row {row}, field {i + 2}",
-                int(position[i]),
-                f"is outside cohort {cohort[i]}, which has positions {low + 1} to {low + k}",
-            )
+            remedy = f"is outside cohort {cohort[i]}, which has positions {low + 1} to {low + k}"
+            raise InvalidArgument(f"{path}, row {row}, field {i + 2}", int(position[i]), remedy)
         cells.append(np.asarray((position - 1) % k).reshape(C, h))
     return CandidateMap(tuple(rows), np.stack(cells, axis=1))
 
@@ -271,9 +265,8 @@ def write_rappor_map(
         cells = rappor.answer_hash.table("candidates", labels).astype(np.int64)
     first = 1 + np.arange(rappor.n_cohorts) * rappor.n_bits
     positions = (cells + first[:, None, None]).transpose(1, 0, 2).reshape(len(labels), -1)
-    write_rows(
-        path, ([label, *own.tolist()] for label, own in zip(labels, positions, strict=True)), force
-    )
+    rows = ([label, *own.tolist()] for label, own in zip(labels, positions, strict=True))
+    write_rows(path, rows, force)
 
 
 # -- counts and reports ----------------------------------------------------------------------------
@@ -323,17 +316,12 @@ def read_rappor_counts(path: FilePath, rappor: RAPPOR | BooleanRAPPOR) -> Counts
         reports, *ones = wholes(path, row, fields, 1)
         for i, count in enumerate(ones, start=2):
             if count > reports:
-                raise InvalidArgument(
-                    f"{path}, row {row}, field {i}",
-                    count,
-                    f"exceeds the number of reports in field 1, {reports}: repair the file",
-                )
+                remedy = f"exceeds the number of reports in field 1, {reports}: repair the file"
+                raise InvalidArgument(f"{path}, row {row}, field {i}", count, remedy)
         rows.append((reports, ones))
     if isinstance(rappor, BooleanRAPPOR):
-        total, ones = (
-            sum(column) for column in zip(*((n, own[0]) for n, own in rows), strict=True)
-        )
-        return rappor.counts([total - ones, ones])
+        yes = sum(own for _, (own,) in rows)
+        return rappor.counts([sum(n for n, _ in rows) - yes, yes])
     C = rappor.n_cohorts
     if len(rows) != C:
         raise refusal(path, f"has {len(rows)} rows: {C} are needed, one for each cohort")
@@ -427,14 +415,12 @@ def read_rappor_reports(
     header = header_of(path)
     column = next((name for name in _REPORT_COLUMNS if name in header), None)
     if column is None or "cohort" not in header:
-        raise refusal(
-            path, f"must have the columns 'cohort' and 'irr' (or 'rappor'): its header is {header}"
-        )
+        remedy = "must have the columns 'cohort' and 'irr' (or 'rappor'): its header is "
+        raise refusal(path, f"{remedy}{header}")
+    how: dict[str, Any] = {"missing": missing, "advance": advance}
     if isinstance(rappor, BooleanRAPPOR):
-        return read_counts(path, rappor, column, missing=missing, advance=advance)
-    counts = read_counts(
-        path, rappor, column, cohort="cohort", missing=missing, bits=bits, advance=advance
-    )
+        return read_counts(path, rappor, column, **how)
+    counts = read_counts(path, rappor, column, cohort="cohort", bits=bits, **how)
     if isinstance(counts, BitCounts):
         return replace(counts, ones=np.ascontiguousarray(counts.ones[:, ::-1]))
     return replace(counts, y=_reversed(counts.y, rappor.n_bits))
@@ -505,11 +491,8 @@ def _reversed(y: Array, n_bits: int) -> Array:
 def _check_writable(name: str, data: Counts | BitCounts | Reports) -> RAPPOR | BooleanRAPPOR:
     rappor = check_rappor(f"{name}.mechanism", data.mechanism)
     if data.n_missing:
-        raise InvalidArgument(
-            f"{name}.n_missing",
-            data.n_missing,
-            f"has no place in the file: pass dataclasses.replace({name}, n_missing=0)",
-        )
+        remedy = f"has no place in the file: pass dataclasses.replace({name}, n_missing=0)"
+        raise InvalidArgument(f"{name}.n_missing", data.n_missing, remedy)
     return rappor
 
 
@@ -525,9 +508,8 @@ def check_rappor(name: str, mechanism: Mechanism) -> RAPPOR | BooleanRAPPOR:
     if isinstance(mechanism, BooleanRAPPOR):
         return mechanism
     if not isinstance(mechanism, RAPPOR) or not mechanism.is_open:
-        raise InvalidArgument(
-            name, mechanism, "must be RAPPOR over an open alphabet, as google/rappor is"
-        )
+        remedy = "must be RAPPOR over an open alphabet, as google/rappor is"
+        raise InvalidArgument(name, mechanism, remedy)
     return mechanism
 
 
@@ -549,10 +531,8 @@ def rows_of(
             raise refusal(path, f"must begin with the line {','.join(header)}, not with {first}")
         for row_number, row in enumerate(lines, start=1):
             if len(row) != width:
-                raise refusal(
-                    path,
-                    f"row {row_number} has {len(row)} fields, not {width}: it must have {what}",
-                )
+                remedy = f"has {len(row)} fields, not {width}: it must have {what}"
+                raise refusal(path, f"row {row_number} {remedy}")
             yield row_number, row
     if not row_number:
         raise refusal(path, f"has no row: each must have {width} fields, {what}")
@@ -567,9 +547,8 @@ def wholes(path: FilePath, row: int, fields: list[str], first: int) -> list[int]
     for i, field in enumerate(fields, start=first):
         found = whole(field)
         if found is None:
-            raise InvalidArgument(
-                f"{path}, row {row}, field {i}", field, "must be a whole number, not negative"
-            )
+            remedy = "must be a whole number, not negative"
+            raise InvalidArgument(f"{path}, row {row}, field {i}", field, remedy)
         numbers.append(found)
     return numbers
 
@@ -590,8 +569,7 @@ def whole(text: str) -> int | None:
 def write_rows(path: FilePath, rows: Iterable[Iterable[object]], force: bool) -> None:
     """Write the rows of a file, the header included."""
     _check_format(path)
-    suffix = file_format(path)
-    with replacing(path, force) as temporary, csv_writer(temporary, suffix) as lines:
+    with replacing(path, force) as temporary, csv_writer(temporary, file_format(path)) as lines:
         lines.writerows(rows)
 
 

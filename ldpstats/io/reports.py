@@ -28,15 +28,15 @@ from ldpstats.io.tables import (
     CHUNK_ROWS,
     Advance,
     answers_in,
-    arrow_type,
+    cell_type,
     check_mechanism,
     check_spreadsheet_safe,
     coded,
-    cohorts_in,
     column_metadata,
     columns_of,
     file_format,
     filled,
+    found_in,
     guarded,
     label_of,
     missing_texts,
@@ -44,15 +44,14 @@ from ldpstats.io.tables import (
     objects,
     parsed,
     present,
-    present_bytes,
     refuse_guarded,
     refuse_missing,
-    stored_names,
+    reports_in,
     table_chunks,
     unguarded,
     write_table,
 )
-from ldpstats.labels import midpoints
+from ldpstats.labels import midpoints, preview
 from ldpstats.mechanisms import Client, Collector, Mechanism, RAPPORClient
 from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.models.dictionary.survey import DictionarySurvey, starts_of
@@ -66,7 +65,6 @@ from ldpstats.reports.layout import (
     fingerprint_column,
     holds_bytes,
     is_fingerprint,
-    label_codes,
 )
 from ldpstats.reports.single import Reports
 
@@ -116,8 +114,7 @@ def write_reports(
     9
     """
     mechanism, chunks = chunks_of(reports, Reports, lambda chunk: chunk.mechanism)
-    table = ReportTable(path, Layout(mechanism, ("report",)))
-    table.write_chunks(chunks, force, spreadsheet_safe)
+    Layout(mechanism, ("report",)).write_chunks(path, chunks, force, spreadsheet_safe)
 
 
 @without_answers
@@ -207,13 +204,21 @@ def privatize_file(
         raise InvalidArgument("client", client, "must be a collector: mechanism.collector()")
     names("name", [name])
     labels = None if client.mechanism.is_open else client.mechanism.labels()
-    table = ReportTable(target, Layout(client.mechanism, (name,)))
-    return table.privatize(
+    if labels is None:
+        remedy = "must be text that has a UTF-8 form: convert it, or read it in its own encoding"
+    elif midpoints(labels) is not None:
+        remedy = f"is in none of the {len(labels)} bins {preview(labels)}: correct it, or extend "
+        remedy += "the edges"
+    else:
+        remedy = f"is not among the {len(labels)} labels {preview(labels)}: correct it or add the "
+        remedy += "label to categories="
+    return Layout(client.mechanism, (name,)).privatize(
         source,
+        target,
         column,
         client,
         labels,
-        _remedy(labels),
+        remedy,
         keep=keep,
         missing=missing,
         na=na,
@@ -221,18 +226,6 @@ def privatize_file(
         spreadsheet_safe=spreadsheet_safe,
         force=force,
         chunks={"chunk_rows": chunk_rows, "advance": advance},
-    )
-
-
-def _remedy(labels: pd.Index[Any] | None) -> str:
-    """What to do about an answer that the mechanism refuses, without showing it."""
-    if labels is None:
-        return "must be text that has a UTF-8 form: convert it, or read it in its own encoding"
-    shown = ", ".join(map(repr, labels[:5].tolist())) + (", ..." if len(labels) > 5 else "")
-    if midpoints(labels) is not None:
-        return f"is in none of the {len(labels)} bins {shown}: correct it, or extend the edges"
-    return (
-        f"is not among the {len(labels)} labels {shown}: correct it or add the label to categories="
     )
 
 
@@ -257,7 +250,9 @@ class Layout:
     @property
     def types(self) -> dict[str, str]:
         """Arrow's type of each column."""
-        return {c: "int64" if by is None else arrow_type(by) for c, by in self.parts.items()}
+        kinds = {c: int if by is None else cell_type(by) for c, by in self.parts.items()}
+        known = {int: "int64", float: "double", bool: "bool"}  # labels of several types are text
+        return {column: known.get(kind, "string") for column, kind in kinds.items()}
 
     def cells(self, reports: Any) -> dict[str, Any]:
         """What the columns have, for `columns_of`: reports, or whole numbers."""
@@ -285,61 +280,49 @@ class Layout:
                 found[column] = own
             else:  # for whoever reads this column alone
                 alone = own | {FINGERPRINT: part.fingerprint.encode("ascii")}
-                found |= dict.fromkeys(stored_names(column, part), alone)
+                beside = [cohort_column(column)] * bool(part.n_cohorts)
+                found |= dict.fromkeys((column, *beside), alone)
         return found
 
     def check_stored(self, path: FilePath) -> None:
         """Refuse a file whose columns are of another mechanism or survey, as Parquet stores it."""
-        alone = isinstance(self.made_by, Mechanism)
-        kind, key = ("mechanism", FINGERPRINT) if alone else ("survey", SURVEY_FINGERPRINT)
         for column in self.columns:
-            found = stored_text(column_metadata(path, column), key)
-            if found and found != self.made_by.fingerprint:
-                raise MechanismMismatch(
-                    f"{path}, column {column!r} holds reports of a {kind} with fingerprint "
-                    f"{shorten(found)}, not of {self.made_by} ({self.made_by.fingerprint}): use "
-                    "the specification that the reports were made with"
-                )
+            stored = column_metadata(path, column)
+            check_stored(f"{path}, column {column!r}", stored, self.made_by)
 
-
-@dataclass(frozen=True)
-class ReportTable:
-    """A file whose columns are those of a layout, and others that are copied."""
-
-    path: FilePath
-    layout: Layout
-
-    def columns(self, reports: Any, absent: Array) -> dict[str, pd.Series[Any]]:
-        """A chunk of reports, empty where `absent`, (n,); in CSV with fingerprints."""
-        parquet = file_format(self.path) == ".parquet"
-        table = columns_of(self.layout.cells(reports), absent, parquet)
+    def chunk(self, path: FilePath, reports: Any, absent: Array) -> dict[str, pd.Series[Any]]:
+        """A chunk of reports for a file, empty where `absent`, (n,); in CSV with fingerprints."""
+        parquet = file_format(path) == ".parquet"
+        table = columns_of(self.cells(reports), absent, parquet)
         if not parquet:
-            table[self.layout.mark] = constant(self.layout.made_by.fingerprint, absent.size)
+            table[self.mark] = constant(self.made_by.fingerprint, absent.size)
         return table
 
     def write(
         self,
+        path: FilePath,
         frames: Iterable[pd.DataFrame],
         kept: Mapping[str, Mapping[bytes, bytes]] | None = None,
         **how: Any,
     ) -> None:
         """Write frames with these columns, and what is stored beside `kept` ones; `write_table`."""
-        for mechanism in filter(None, self.layout.parts.values()):
-            check_labels(self.path, mechanism, how["spreadsheet_safe"])
-        stored = {**(kept or {}), **self.layout.stored}
-        write_table(frames, self.path, self.layout.types, stored, **how)
+        for mechanism in filter(None, self.parts.values()):
+            check_labels(path, mechanism, how["spreadsheet_safe"])
+        stored = {**(kept or {}), **self.stored}
+        write_table(frames, path, self.types, stored, **how)
 
-    def write_chunks(self, chunks: Iterable[Any], force: bool, safe: bool) -> None:
+    def write_chunks(self, path: FilePath, chunks: Iterable[Any], force: bool, safe: bool) -> None:
         """Write chunks of reports; of those who gave no answer, an empty row after each chunk."""
         frames = (
-            self.columns(chunk, np.arange(len(chunk) + chunk.n_missing) >= len(chunk))
+            self.chunk(path, chunk, np.arange(len(chunk) + chunk.n_missing) >= len(chunk))
             for chunk in chunks
         )
-        self.write(map(pd.DataFrame, frames), force=force, spreadsheet_safe=safe)
+        self.write(path, map(pd.DataFrame, frames), force=force, spreadsheet_safe=safe)
 
     def privatize(
         self,
         source: FilePath,
+        target: FilePath,
         answers: str,
         client: Any,
         labels: pd.Index[Any] | None,
@@ -354,38 +337,53 @@ class ReportTable:
         chunks: Mapping[str, Any],
     ) -> tuple[int, int]:
         """Privatise a column of answers, among `labels` or any text; reports, and those missing."""
-        own = [*self.layout.stored, self.layout.mark]
-        kept = KeptColumns(source, self.path, names("keep", keep), [answers], own, spreadsheet_safe)
+        own = [*self.stored, self.mark]
+        kept = KeptColumns(source, target, names("keep", keep), [answers], own, spreadsheet_safe)
         one_of("missing", missing, ("raise", "count"))
         na = names("na", na)
-        check_paths(source, self.path, specification)
-        check_spreadsheet_safe(spreadsheet_safe, self.path)
-        where, totals = f"{source}, column {answers!r}", [0, 0]
+        check_paths(source, target, specification)
+        check_spreadsheet_safe(spreadsheet_safe, target)
+        totals = [0, 0]
 
         def frames() -> Iterator[pd.DataFrame]:
-            to_label = None if labels is None else label_of(source, labels, na)
-            texts = missing_texts(source, na, () if labels is None else labels)
-            how: Any = {"optional": kept.optional, "secret": True, "codes": [answers]}
-            for frame in table_chunks(source, [answers, *kept.names], **chunks, **how):
+            for frame in table_chunks(
+                source,
+                [answers, *kept.names],
+                **chunks,
+                optional=kept.optional,
+                secret=True,
+                codes=[answers],
+            ):
                 done = sum(totals)
-                values, absent = present(where, frame[answers], to_label, texts, True)
+                values, absent, named = answers_of(source, frame[answers], labels, na, done)
                 if missing == "raise":
-                    refuse_missing(where, done, absent)
-                named = answers_in(where, done, absent)
-                if labels is None:
-                    refuse_guarded(source, values, named)
+                    refuse_missing(named(None), done, absent)
                 reports = privatized(client, values, named, remedy)
                 totals[0] += len(reports)
                 totals[1] += int(absent.sum())
-                yield pd.DataFrame(self.columns(reports, absent) | kept.of(frame, done))
+                yield pd.DataFrame(self.chunk(target, reports, absent) | kept.of(frame, done))
             if not totals[0]:
                 raise refusal(source, "holds no answer: there is nothing to privatise")
 
         more: Any = {"force": force, "spreadsheet_safe": spreadsheet_safe}
         if specification is not None:
-            more["beside"] = {specification: specification_text(self.layout.made_by)}
-        self.write(frames(), kept.stored, **more)
+            more["beside"] = {specification: specification_text(self.made_by)}
+        self.write(target, frames(), kept.stored, **more)
         return totals[0], totals[1]
+
+
+def check_stored(
+    where: str, stored: Mapping[bytes, bytes], made_by: Any, key: bytes | None = None
+) -> None:
+    """Refuse a column that is of another mechanism or questionnaire, as Parquet stores it."""
+    own = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
+    found = stored_text(stored, key or own)
+    if found and found != made_by.fingerprint:
+        raise MechanismMismatch(
+            f"{where} holds reports of another mechanism, survey or questionnaire: its fingerprint "
+            f"is {shorten(found)}, not that of {made_by}, {made_by.fingerprint}; use the "
+            "specification that the reports were made with"
+        )
 
 
 # -- A column of privatised reports in a table: which mechanism made it, and what its fields say ---
@@ -442,10 +440,6 @@ class ReportColumn:
                 raise InvalidArgument("cohort", self.cohort, remedy)
         Layout(self.mechanism, (self.column,)).check_stored(self.path)
 
-    def _where(self, column: str) -> str:
-        """A column, in words."""
-        return f"{self.path}, column {column!r}"
-
     @property
     def columns(self) -> list[str]:
         """The columns to read."""
@@ -469,42 +463,39 @@ class ReportColumn:
 
     def read(self, frame: pd.DataFrame, done: int) -> tuple[Reports, npt.NDArray[np.bool_]]:
         """The reports of a chunk, `done` rows after the start, and which of its rows have none."""
-        mechanism, where, labels = self.mechanism, self._where(self.column), self._labels
-        digits = fingerprint_column(self.column)
-        read_fingerprints(self.path, frame, digits, self._missing_texts, mechanism, done)
+        mechanism, labels, cohort, named = self.mechanism, self._labels, self.cohort, None
+        marks = fingerprint_column(self.column), self._missing_texts
+        read_fingerprints(self.path, frame, *marks, mechanism, done)
+        where = f"{self.path}, column {self.column!r}"
         values, absent = self._fields(frame, self.column, labels)
         if self.missing == "raise":
             refuse_missing(where, done, absent)
-        cohort = self.cohort
         if cohort is None:  # in the reports' text, or in a column of its name
             first = values[0] if len(values) else None
             cohort = cohort_beside(self.column, mechanism, frame.columns, first)
-        beside = "" if cohort is None else self._where(cohort)
+        places = where, f"{self.path}, column {cohort!r}"
         if labels is None:
-            groups = None
-            if cohort is not None:
-                groups = cohorts_in(beside, mechanism, frame[cohort], absent, done)
-            return parsed(where, mechanism, values, absent, groups, done), absent
-        named = None
+            named = None if cohort is None else frame[cohort]
+            return parsed(places, mechanism, values, absent, named, done), absent
         if cohort is not None:
             values, absent = self._fields(frame, self.column, cohort_labels(mechanism))
             named = _whole(*self._fields(frame, cohort, cohort_index(mechanism)))
         column = _whole(values, absent)
-        codes = label_codes(mechanism, (where, beside), column, named, done, self.exact)
-        blank = codes < 0  # text of blanks alone too, unless it is a label
-        if self.missing == "raise":
+        found, blank = reports_in(places, mechanism, column, named, done, self.exact)
+        if self.missing == "raise":  # text of blanks alone too, unless it is a label
             refuse_missing(where, done, blank)
-        return Reports(codes[~blank], mechanism), blank
+        return found, blank
 
     def _fields(
         self, frame: pd.DataFrame, column: str, labels: pd.Index[Any] | None
     ) -> tuple[Any, npt.NDArray[np.bool_]]:
         """The values of a column that are there, texts of labels as these; which rows have none."""
+        where = f"{self.path}, column {column!r}"
         if labels is None and holds_bytes(frame[column]):
-            return present_bytes(frame[column])
+            return found_in(where, frame[column])
         to_label = None if labels is None else label_of(self.path, labels, self.na)
         empty = [*self._missing_texts, ""] if labels is None else self._missing_texts
-        return present(self._where(column), frame[column], to_label, empty)
+        return present(where, frame[column], to_label, empty)
 
 
 def _whole(values: Any, absent: Array) -> Any:
@@ -517,6 +508,24 @@ def _whole(values: Any, absent: Array) -> Any:
 
 
 T = TypeVar("T")
+
+
+def answers_of(
+    source: FilePath,
+    column: pd.Series[Any],
+    labels: pd.Index[Any] | None,
+    na: Sequence[str],
+    done: int,
+) -> tuple[Array, npt.NDArray[np.bool_], Callable[[int | None], str]]:
+    """The answers in a column of a chunk, which rows have none, and what names the row of one."""
+    where = f"{source}, column {column.name!r}"
+    to_label = None if labels is None else label_of(source, labels, na)
+    texts = missing_texts(source, na, () if labels is None else labels)
+    values, absent = present(where, column, to_label, texts, True)
+    named = answers_in(where, done, absent)
+    if labels is None:
+        refuse_guarded(source, values, named)
+    return values, absent, named
 
 
 def chunks_of(reports: object, kind: type[T], maker: Callable[[T], Any]) -> tuple[Any, Iterator[T]]:
@@ -606,11 +615,8 @@ def read_candidates(path: FilePath) -> list[str]:
                 raise refusal(path, f"line {number} is blank: remove it")
             first = found.setdefault(candidate, number)
             if first != number:
-                raise InvalidArgument(
-                    f"{path}, line {number}",
-                    candidate,
-                    f"is also the candidate of line {first}: remove one of the lines",
-                )
+                remedy = f"is also the candidate of line {first}: remove one of the lines"
+                raise InvalidArgument(f"{path}, line {number}", candidate, remedy)
     if not found:
         raise refusal(path, "is empty: give candidates, one a line")
     return list(found)
@@ -683,20 +689,14 @@ class KeptColumns:
         every = [*self._fingerprints.values(), *self._cohorts.values(), *self.marks]
         return [c for c in dict.fromkeys(every) if c not in (*self.names, *self.answers)]
 
-    def refuse_reports(self, frame: pd.DataFrame) -> None:
+    def refuse_reports(self, frame: pd.DataFrame, first: bool) -> None:
         """Refuse a chunk in which reports, which have fingerprints, stand in place of answers."""
-        for column in self.marks:
-            if column in frame:
-                raise InvalidArgument(f"{self.source}, column {column!r}", HIDDEN, ALREADY)
-        if self._reports is not None:
-            raise InvalidArgument(f"{self.source}, column {self._reports!r}", HIDDEN, ALREADY)
-
-    @cached_property
-    def _reports(self) -> str | None:
-        """A column of answers beside which Parquet stores the fingerprint of reports."""
-        answers = self.answers if self.marks else ()
-        stored = ((name, column_metadata(self.source, name, True)) for name in answers)
-        return next((name for name, found in stored if is_of_reports(found)), None)
+        found = [column for column in self.marks if column in frame]
+        if first:  # what Parquet stores is of the whole file
+            stored = ((name, column_metadata(self.source, name, True)) for name in self.answers)
+            found += [name for name, notes in stored if is_of_reports(notes)]
+        if found:
+            raise InvalidArgument(f"{self.source}, column {found[0]!r}", HIDDEN, ALREADY)
 
     @cached_property
     def stored(self) -> dict[str, Mapping[bytes, bytes]]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage import FilePath, reading, refusal, replacing
 from ldpstats.io.tables import check_mechanism
 from ldpstats.mechanisms import Mechanism
 from ldpstats.models.dictionary.survey import DictionarySurvey
+
+T = TypeVar("T")
 
 MECHANISM, SURVEY = "ldpstats-mechanism", "ldpstats-dictionary-survey"  # what `to_dict` says
 QUESTIONNAIRE = "ldpstats-questionnaire"
@@ -45,13 +47,12 @@ def read_mechanism(path: FilePath) -> Mechanism:
     """
     other = "is the specification of a survey of strings, not of a mechanism"
     others = {SURVEY: other, QUESTIONNAIRE: _SHEET}
-    mechanism: Mechanism = specified(path, "mechanism", Mechanism.from_dict, others)
-    return mechanism
+    return specified(path, "mechanism", Mechanism.from_dict, others)
 
 
 def specified(
-    path: FilePath, what: str, read: Callable[[Any], Any], others: Mapping[str, str] | None = None
-) -> Any:
+    path: FilePath, what: str, read: Callable[[Any], T], others: Mapping[str, str] | None = None
+) -> T:
     """What a file specifies, as `read`; files of the `others` are refused, by their format."""
     document = json_document(path)
     for kind, remedy in (others or {}).items():
@@ -151,8 +152,7 @@ def read_survey(path: FilePath) -> DictionarySurvey:
     """
     other = "is the specification of a mechanism, not of a survey"
     others = {MECHANISM: other, QUESTIONNAIRE: _SHEET}
-    survey: DictionarySurvey = specified(path, "survey", DictionarySurvey.from_dict, others)
-    return survey
+    return specified(path, "survey", DictionarySurvey.from_dict, others)
 
 
 def is_survey(path: FilePath) -> bool:

@@ -172,7 +172,14 @@ def _commit(targets: Sequence[_Target], permissions: Sequence[Permissions]) -> N
                     # nothing can fail after the last one: no backup is needed
                     target.place(keep=target is not targets[-1])
         except BaseException:
-            _undo(begun)
+            failures = []  # all places are restored, then the first is told
+            for target, identity in reversed(begun):
+                try:
+                    target.undo(identity)
+                except InvalidArgument as error:
+                    failures.append(error)
+            if failures:
+                raise failures[0] from None
             raise
         for target in targets:
             with suppress(OSError):
@@ -189,18 +196,6 @@ def flush_folder(folder: FilePath) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _undo(begun: Sequence[tuple[_Target, tuple[int, int]]]) -> None:
-    """Restore all places; then raise the first error, if any."""
-    failures = []
-    for target, identity in reversed(begun):
-        try:
-            target.undo(identity)
-        except InvalidArgument as error:
-            failures.append(error)
-    if failures:
-        raise failures[0]
 
 
 # -- one file --------------------------------------------------------------------------------------
@@ -398,8 +393,14 @@ def held() -> Iterator[None]:
         yield
         return
     came: set[int] = set()
+
+    def deliver() -> None:
+        # signals that end the process first: SIGINT raises an error, after which none is delivered
+        for number in filter(came.__contains__, _HELD):
+            signal.raise_signal(number)
+
     with ExitStack() as stack:
-        stack.callback(_deliver, came)
+        stack.callback(deliver)
         for number in _HELD:
             handler = signal.getsignal(number)
             if handler is not None and handler != signal.SIG_IGN:
@@ -407,13 +408,6 @@ def held() -> Iterator[None]:
                 stack.callback(signal.signal, number, handler)
                 signal.signal(number, lambda n, frame: came.add(n))
         yield
-
-
-def _deliver(came: set[int]) -> None:
-    # signals that end the process first: SIGINT raises an error, after which none is delivered
-    for number in _HELD:
-        if number in came:
-            signal.raise_signal(number)
 
 
 @contextmanager

@@ -22,10 +22,16 @@ import pandas as pd
 from ldpstats.arguments import Array, boolean, counts_vector, listed, positive_integer
 from ldpstats.errors import HIDDEN, InvalidArgument
 from ldpstats.io.storage import FilePath, checked_path, reading, refusal, replacing_all
-from ldpstats.labels import arrow_text, factorized, is_text, missing_entries
+from ldpstats.labels import Mask, arrow_text, factorized, is_text, missing_entries
 from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.custom import Enumerated
-from ldpstats.reports.layout import cohort_column, holds_bytes, in_pandas, plain_bytes
+from ldpstats.reports.layout import (
+    cohort_column,
+    holds_bytes,
+    in_pandas,
+    label_codes,
+    plain_bytes,
+)
 from ldpstats.reports.single import Reports
 
 Advance = Callable[[float], None]
@@ -57,12 +63,20 @@ def file_format(path: FilePath) -> str:
         if name.endswith(suffix):
             return suffix
     reader = BY_PANDAS.get(os.path.splitext(name)[1])
-    read = f"; pandas reads it: Survey(pandas.{reader}({name!r}), ...)" if reader else ""
-    raise refusal(path, f"has no known format: the name must end in {', '.join(_FORMATS)}{read}")
+    remedy = f"has no known format: the name must end in {', '.join(_FORMATS)}"
+    if reader:
+        stem = os.path.splitext(name)[0]
+        remedy = f"Survey({name!r}, ...) reads it in Python; else make it a Parquet file: "
+        remedy += f"pandas.{reader}({name!r}).to_parquet('{stem}.parquet')"
+    raise refusal(path, remedy)
 
 
 def columns_shown(columns: Sequence[str]) -> str:
     """The names of columns for an error, twenty at most."""
+    if len(columns) == 1 and (other := [c for c in ";\t" if c in columns[0]]):
+        words = f"one column, {columns[0]!r}; if this is a file, its fields have {other[0]!r} "
+        words += f"between them: Survey(..., sep={other[0]!r}) reads it, and --sep with "
+        return f"{words}--questionnaire"
     return ", ".join(map(repr, columns[:20])) + ", ..." * (len(columns) > 20) or "none"
 
 
@@ -328,44 +342,53 @@ def column_metadata(path: FilePath, column: str, secret: bool = False) -> Mappin
 
 # -- Reports in columns: `reports.layout` says how they stand in tables ---------------------------
 
-Mask = npt.NDArray[np.bool_]
-
 
 # -- reading ---------------------------------------------------------------------------------------
 
 
 def reports_in(
-    where: str,
+    places: tuple[str, str],
     mechanism: Mechanism,
     column: pd.Series[Any],
     cohort: pd.Series[Any] | None = None,
+    done: int = 0,
+    exact: bool = False,
 ) -> tuple[Reports, Mask]:
-    """The reports of a column, not labels from a list, and which rows have none, (n,)."""
-    values, absent = _present(where, column)
-    groups = None
-    if cohort is not None:
-        groups = cohorts_in(f"{where}, cohort", mechanism, cohort, absent)
-    return parsed(where, mechanism, values, absent, groups), absent
+    """The reports of a column, and which rows have none, (n,).
+
+    `cohort` is the column of cohorts where they do not stand before the reports, `places` what
+    errors call both; `done` rows come before. With `exact` labels are meant as they stand.
+    """
+    if isinstance(mechanism, Enumerated):
+        codes = label_codes(mechanism, places, column, cohort, done, exact)
+        return Reports(codes[codes >= 0], mechanism), codes < 0
+    values, absent = found_in(places[0], column)
+    return parsed(places, mechanism, values, absent, cohort, done), absent
 
 
 def parsed(
-    where: str,
+    places: tuple[str, str],
     mechanism: Mechanism,
     values: Any,
     absent: Mask,
-    groups: Array | None,
-    done: int = 0,
+    cohort: pd.Series[Any] | None,
+    done: int,
 ) -> Reports:
-    """Reports of the rows that are not `absent`, (n,), from their values and, if apart, cohorts."""
-    with row_named(where, done, values, absent):
+    """`reports_in`, not labels from a list, from the values of rows that are not `absent`, (n,)."""
+    groups = None if cohort is None else cohorts_in(places[1], mechanism, cohort, absent, done)
+    with row_named(places[0], done, values, absent):
         return mechanism.parse("reports", values, groups)
 
 
-def _present(where: str, column: pd.Series[Any]) -> tuple[Any, Mask]:
+def found_in(where: str, column: pd.Series[Any]) -> tuple[Any, Mask]:
     """The reports of a column in any form, and which rows have none."""
-    if holds_bytes(column):
-        return present_bytes(column)
     absent: Mask
+    if holds_bytes(column):  # in its own memory
+        if isinstance(column.dtype, pd.ArrowDtype):
+            column = in_pandas(plain_bytes(column.array.__arrow_array__()))
+        absent = column.isna().to_numpy(dtype=bool)
+        found = column[~absent] if absent.any() else column
+        return found.reset_index(drop=True), absent
     if pd.api.types.is_integer_dtype(column.dtype):
         absent = column.isna().to_numpy(dtype=bool)
         return column[~absent].to_numpy(dtype=np.int64), absent
@@ -376,15 +399,6 @@ def _present(where: str, column: pd.Series[Any]) -> tuple[Any, Mask]:
     values = objects(column)
     absent = np.asarray(pd.isna(values) | (values == ""), dtype=bool)
     return values[~absent], absent
-
-
-def present_bytes(column: pd.Series[Any]) -> tuple[pd.Series[Any], Mask]:
-    """The bytes of a column, in its own memory, and which rows have none."""
-    if isinstance(column.dtype, pd.ArrowDtype):
-        column = in_pandas(plain_bytes(column.array.__arrow_array__()))
-    absent: Mask = column.isna().to_numpy(dtype=bool)
-    found = column[~absent] if absent.any() else column
-    return found.reset_index(drop=True), absent
 
 
 def cohorts_in(
@@ -402,11 +416,6 @@ def cohorts_in(
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def stored_names(name: str, mechanism: Mechanism) -> tuple[str, ...]:
-    """The columns of a mechanism's reports in a Parquet file."""
-    return (name, cohort_column(name)) if mechanism.n_cohorts else (name,)
-
-
 def cell_type(mechanism: Mechanism) -> type:
     """The type of a mechanism's reports in a table: of its labels (several: `object`), or text."""
     if not isinstance(mechanism, Enumerated):
@@ -417,27 +426,16 @@ def cell_type(mechanism: Mechanism) -> type:
     return kinds.pop() if len(kinds) == 1 else object
 
 
-def arrow_type(mechanism: Mechanism) -> str:
-    """What Arrow calls that type; several are text."""
-    return {int: "int64", float: "double", bool: "bool"}.get(cell_type(mechanism), "string")
-
-
 def filled(cells: Any, absent: Mask, kind: type = object) -> pd.Series[Any]:
     """A column of cells of one type in this order, empty where a respondent is `absent`, (n,)."""
-    if kind in (int, bool):
-        values = np.zeros(absent.size, dtype=np.int64 if kind is int else bool)
-        values[~absent] = cells
-        if not absent.any():
-            return pd.Series(values)
+    empty: Any = {int: 0, bool: False, float: np.nan}.get(kind)
+    types: Any = {int: np.int64, bool: bool, float: np.float64}
+    values = np.full(absent.size, empty, dtype=types.get(kind, object))
+    values[~absent] = cells
+    if kind in (int, bool) and absent.any():
         masked = pd.arrays.IntegerArray if kind is int else pd.arrays.BooleanArray
         return pd.Series(masked(values, absent))
-    if kind is float:
-        numbers = np.full(absent.size, np.nan)
-        numbers[~absent] = cells
-        return pd.Series(numbers)
-    texts = np.full(absent.size, None, dtype=object)
-    texts[~absent] = cells
-    column = pd.Series(texts, dtype=object)
+    column = pd.Series(values, dtype=values.dtype)
     return column.infer_objects() if kind is str else column
 
 
@@ -713,9 +711,8 @@ def label_of(path: FilePath, labels: pd.Index[Any], na: Sequence[str]) -> LabelO
             raise InvalidArgument("na", text, "is a label: it cannot stand for a missing answer")
     if file_format(path) != ".parquet":
         if "" in table:
-            raise InvalidArgument(
-                "labels", "", f"an empty field means a missing answer in {path}: use a Parquet file"
-            )
+            remedy = f"an empty field means a missing answer in {path}: use a Parquet file"
+            raise InvalidArgument("labels", "", remedy)
         for text in [text for text in table if text.startswith(RISKY)]:
             table.setdefault(guarded(text), table[text])  # as spreadsheet_safe= writes it
     if len(table) == len(labels) and all(isinstance(label, str) for label in labels):
@@ -739,13 +736,10 @@ def refuse_guarded(path: FilePath, texts: Array, named: Callable[[int | None], s
         return
     changed = [unguarded(text) != text for text in texts]
     if any(changed):
-        raise InvalidArgument(
-            named(changed.index(True)),
-            HIDDEN,
-            "begins with an apostrophe and one of =, +, - and @, as written with spreadsheet_safe= "
-            "(--spreadsheet-safe): keep answers for another run without it; if the apostrophe is "
-            "part of the answer, use a Parquet file, which is read as it is",
-        )
+        remedy = "begins with an apostrophe and one of =, +, - and @, as written with "
+        remedy += "spreadsheet_safe= (--spreadsheet-safe): keep answers for another run without "
+        remedy += "it; if the apostrophe is part of the answer, use a Parquet file, which is read "
+        raise InvalidArgument(named(changed.index(True)), HIDDEN, f"{remedy}as it is")
 
 
 def present(
@@ -849,11 +843,9 @@ def answers_in(where: str, done: int, missing: Array) -> Callable[[int | None], 
 def refuse_missing(where: str, done: int, missing: Array) -> None:
     """Refuse missing values; the error names the row of the first."""
     if missing.any():
-        raise InvalidArgument(
-            f"{where}, row {done + int(np.argmax(missing)) + 1}",
-            None,
-            "is missing: leave such rows out, or count them with missing='count' (--missing count)",
-        )
+        remedy = "is missing: leave such rows out, or count them with missing='count' "
+        row = done + int(np.argmax(missing)) + 1
+        raise InvalidArgument(f"{where}, row {row}", None, f"{remedy}(--missing count)")
 
 
 # -- Cells of tables: their text with and without a guard, and columns as objects or codes --------
@@ -875,12 +867,10 @@ def unguarded(text: str) -> str:
 def objects(column: Any) -> npt.NDArray[np.object_]:
     """The values of a column of any type as objects, None where missing."""
     text = coded(column) if isinstance(column.dtype, pd.ArrowDtype) else None
-    values: npt.NDArray[np.object_]
     if text is None:
-        values = column.to_numpy(dtype=object, na_value=None)
-    else:  # equal texts are one object
-        values = np.concatenate([text[1], np.full(1, None, dtype=object)])[text[0]]
-    return values
+        return np.asarray(column.to_numpy(dtype=object, na_value=None))
+    # equal texts are one object
+    return np.concatenate([text[1], np.full(1, None, dtype=object)])[text[0]]
 
 
 def coded(column: Any) -> tuple[Array, npt.NDArray[np.object_]] | None:

@@ -40,9 +40,7 @@ def bit_mix(packed: npt.NDArray[np.uint8], x: Array) -> Array:
     used = np.flatnonzero(padded.any(axis=1))
     table = np.empty((used.size, _STRIDE))
     table[:, :256] = padded[used] @ _BITS.T
-    out = np.empty(packed.shape[0])
-    _gather(packed, used.astype(np.uint32), table, out)
-    return out
+    return _gather(packed, used.astype(np.uint32), table)
 
 
 def bit_sums(packed: npt.NDArray[np.uint8], v: Array, k: int) -> Array:
@@ -77,20 +75,6 @@ def _words(packed: npt.NDArray[np.uint8]) -> Iterator[tuple[slice, Array]]:
         yield part, padded.view("<u8")
 
 
-def list_mix(starts: Array, at: Array, x: Array) -> Array:
-    """`bit_mix` from the set bits that `listed` gives."""
-    out = np.empty(starts.size - 1)
-    _gather_listed(starts, at, x, out)
-    return out
-
-
-def list_sums(starts: Array, at: Array, v: Array, k: int) -> Array:
-    """`bit_sums` from the set bits that `listed` gives."""
-    out = np.zeros(k)
-    _scatter_listed(starts, at, np.asarray(v, dtype=np.float64), out)
-    return out
-
-
 def list_gram(starts: Array, at: Array, v: Array, k: int) -> Array:
     """Y' diag(v) Y, shape (k, k), for the bits Y that `listed` gives."""
     upper = np.zeros((k, k))
@@ -99,7 +83,8 @@ def list_gram(starts: Array, at: Array, v: Array, k: int) -> Array:
 
 
 @compiled
-def _gather(packed: Any, used: Any, table: Any, out: Any) -> None:
+def _gather(packed: Any, used: Any, table: Any) -> Array:
+    out = np.empty(packed.shape[0])
     n = used.shape[0]
     whole = n - n % 4
     for i in range(packed.shape[0]):
@@ -113,6 +98,7 @@ def _gather(packed: Any, used: Any, table: Any, out: Any) -> None:
         for b in range(whole, n):
             a0 += table[b, row[used[b]]]
         out[i] = (a0 + a1) + (a2 + a3)
+    return out
 
 
 @compiled
@@ -178,7 +164,9 @@ def _list_bits(words: Any, at: Any) -> None:
 
 
 @compiled
-def _gather_listed(starts: Any, at: Any, x: Any, out: Any) -> None:
+def list_mix(starts: Any, at: Any, x: Any) -> Array:
+    """`bit_mix` from the set bits that `listed` gives."""
+    out = np.empty(starts.shape[0] - 1)
     for i in range(out.shape[0]):
         bits = at[starts[i] : starts[i + 1]]
         a0, a1 = 0.0, 0.0
@@ -188,14 +176,18 @@ def _gather_listed(starts: Any, at: Any, x: Any, out: Any) -> None:
         if bits.shape[0] % 2:
             a0 += x[bits[-1]]
         out[i] = a0 + a1
+    return out
 
 
 @compiled
-def _scatter_listed(starts: Any, at: Any, v: Any, out: Any) -> None:
+def list_sums(starts: Any, at: Any, v: Any, k: int) -> Array:
+    """`bit_sums` from the set bits that `listed` gives."""
+    out = np.zeros(k)
     for i in range(v.shape[0]):
         weight = v[i]
         for j in at[starts[i] : starts[i + 1]]:
             out[j] += weight
+    return out
 
 
 @compiled

@@ -18,40 +18,40 @@ _COHORTS = 4  # that are added to them at a time
 
 
 @compiled
-def scatter(cells: Any, p: Any, out: Any) -> None:
-    """Add p[i], shape (K,), to cell cells[c, i] of each cohort c.
-
-    `out` has shape (C m + 1,): what has no cell falls on the first entry of the next cohort, which
-    is cleared afterwards.
-    """
+def scatter(cells: Any, p: Any, m: int) -> Any:
+    """Sums of p[i], shape (K,), over cells[c, i] of each cohort c, (C, m)."""
     C, K = cells.shape
-    m = out.size // C
+    # what has no cell falls on the first entry of the next cohort, which is cleared afterwards
+    out = np.empty(C * m + 1)
     for c in range(C):
         row, own = out[c * m : c * m + m + 1], cells[c]
         row[:m] = 0.0
         for i in range(K):
             row[own[i]] += p[i]
+    return out[:-1].reshape(C, m)
 
 
 @compiled
-def gather(cells: Any, v: Any, out: Any) -> None:
-    """Add v[c, cells[c, i]], shape (C, m + 1), over all cohorts c to out[i], shape (K,)."""
+def gather(cells: Any, v: Any) -> Any:
+    """Sums of v[c, cells[c, i]], shape (C, m + 1), over all cohorts c, (K,)."""
     C, K = cells.shape
+    out = np.zeros(K)
     for c in range(C):
         own, row = cells[c], v[c]
         for i in range(K):
             out[i] += row[own[i]]
+    return out
 
 
 @compiled
-def normal(cells: Any, w: Any, p: Any, shift: float, out: Any) -> float:
-    """Add ``H' diag(w) (H p - shift)`` to `out`; return ``w . (H p - shift)``.
+def normal(cells: Any, w: Any, p: Any, shift: float) -> Any:
+    """``w . (H p - shift)``, and ``H' diag(w) (H p - shift)`` by candidate and hash.
 
     `scatter` and `gather` in one, so that the cells of a cohort never leave the cache.
     """
     C, K = cells.shape
     m = w.shape[1]
-    row = np.empty(m + 1)
+    row, out = np.empty(m + 1), np.zeros(K)
     total = 0.0
     for c in range(C):
         own, weight = cells[c], w[c]
@@ -64,7 +64,7 @@ def normal(cells: Any, w: Any, p: Any, shift: float, out: Any) -> float:
         row[m] = 0.0
         for i in range(K):
             out[i] += row[own[i]]
-    return total
+    return total, out
 
 
 @compiled

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, floats
 
 
 class BlockDesign(ABC):
@@ -150,7 +150,7 @@ class HadamardDesign(BlockDesign):
 
     def holds(self, y: Array) -> npt.NDArray[np.bool_]:
         same, odd = self._signs(y)
-        return np.asarray(same & ~odd)
+        return same & ~odd
 
     def features(self, y: Array) -> Array:
         """One for own labels; with several parts half of the sign in the part, and zero outside."""
@@ -161,7 +161,7 @@ class HadamardDesign(BlockDesign):
 
     def own_label(self, codes: Array, number: Array) -> Array:
         part, row = self.place(codes)
-        return np.asarray(part * self.order + _with_parity(row, number, 0))
+        return part * self.order + _with_parity(row, number, 0)
 
     def other_label(self, codes: Array, number: Array) -> Array:
         part, row = self.place(codes)
@@ -235,7 +235,7 @@ class ProjectiveDesign(BlockDesign):
         return self._orthogonal(full, self.t)
 
     def tallies(self, c: Array) -> Array:
-        sums = self._orthogonal(np.asarray(c, dtype=np.float64), self.t)[: self.k]
+        sums = self._orthogonal(floats(c), self.t)[: self.k]
         return np.rint(sums) if np.asarray(c).dtype.kind in "iu" else sums
 
     def _orthogonal(self, c: Array, t: int) -> Array:
@@ -267,7 +267,7 @@ class ProjectiveDesign(BlockDesign):
     @cached_property
     def _times(self) -> Array:
         """Multiplication table of the field, shape (q, q)."""
-        return np.asarray(np.outer(np.arange(self.q), np.arange(self.q)) % self.q)
+        return np.outer(np.arange(self.q), np.arange(self.q)) % self.q
 
     @cached_property
     def _point_of(self) -> Array:
@@ -369,4 +369,4 @@ class SingleDesign(BlockDesign):
         return np.array(codes)
 
     def other_label(self, codes: Array, number: Array) -> Array:
-        return np.asarray(number + (number >= codes))
+        return number + (number >= codes)

@@ -14,22 +14,22 @@ m = p Q is the law of a report; n is the number of reports.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import field
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import Array, html_lines, level
+from ldpstats.arguments import Array, floats, html_lines, level, record
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 
 _MAX_BYTES = 2e9  # the largest k x k float64 matrix that is formed on request
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Covariance(Document):
     """A covariance matrix V = diag(d) + F C F', symmetric and positive semi-definite.
 
@@ -71,8 +71,14 @@ class Covariance(Document):
         core = finite_array("core", np.reshape(core, (0, 0)) if not np.size(core) else core, 2)
         if core.shape[0] != core.shape[1]:
             raise InvalidArgument("core", core.shape, "must be a square matrix")
+        if not np.array_equal(core, core.T):
+            if np.abs(core - core.T).max() > 1e-8 * max(core.max(), -core.min()):
+                raise InvalidArgument(
+                    "core", core, "must be symmetric; pass (C + C.T) / 2 if it is"
+                )
+            core = (core + core.T) / 2
         object.__setattr__(self, "diagonal", d)
-        object.__setattr__(self, "core", _symmetric(core))
+        object.__setattr__(self, "core", core)
         if self.factors is not None:
             factors = self.factors
             if np.shape(factors) == (0,):
@@ -86,7 +92,7 @@ class Covariance(Document):
     @classmethod
     def dense(cls, matrix: npt.ArrayLike) -> Covariance:
         """Wrap a symmetric (k, k) matrix."""
-        core = np.asarray(matrix, dtype=np.float64)
+        core = floats(matrix)
         return cls(np.zeros(len(core)), core)
 
     @property
@@ -131,14 +137,14 @@ class Covariance(Document):
                 "take(index).matrix() for some of the categories"
             )
         low = self.core if self.factors is None else self.factors @ self.core @ self.factors.T
-        return np.asarray(np.diag(self.diagonal) + low, dtype=np.float64)
+        return floats(np.diag(self.diagonal) + low)
 
     def transform(self, R: npt.ArrayLike) -> Array:
         """R V R', shape (q, q), for R of shape (q, k), in O(q k r + q^2 k)."""
         rows = self._contrasts(R)
         loaded = rows if self.factors is None else rows @ self.factors
         out = (rows * self.diagonal) @ rows.T + loaded @ self.core @ loaded.T
-        return np.asarray((out + out.T) / 2, dtype=np.float64)
+        return floats((out + out.T) / 2)
 
     def forms(self, R: npt.ArrayLike) -> Array:
         """Diagonal of R V R', shape (q,), for R of shape (q, k), in O(q k r)."""
@@ -152,7 +158,7 @@ class Covariance(Document):
         v = finite_array("x", x, 1)
         low = v if self.factors is None else v @ self.factors
         low = self.core @ low
-        return np.asarray(self.diagonal * v + (low if self.factors is None else self.factors @ low))
+        return self.diagonal * v + (low if self.factors is None else self.factors @ low)
 
     def _contrasts(self, R: npt.ArrayLike) -> Array:
         rows = finite_array("R", R, 2)
@@ -168,10 +174,14 @@ class Covariance(Document):
 
     def stretched(self, g: npt.ArrayLike) -> Covariance:
         """diag(g) V diag(g), the covariance of g times the estimate; g: a number or shape (k,)."""
-        scale = np.broadcast_to(np.asarray(g, dtype=np.float64), self.diagonal.shape)
+        scale = np.broadcast_to(floats(g), self.diagonal.shape)
+        return self._of_rows(self.diagonal * scale**2, lambda M: M * scale[:, None])
+
+    def _of_rows(self, diagonal: Array, moved: Callable[[Array], Array]) -> Covariance:
+        """A covariance with this diagonal, whose factors are these with rows that are `moved`."""
         if self.factors is None:
-            return Covariance(self.diagonal * scale**2, self.core * scale[:, None] * scale)
-        return Covariance(self.diagonal * scale**2, self.core, self.factors * scale[:, None])
+            return Covariance(diagonal, moved(moved(self.core).T))
+        return Covariance(diagonal, self.core, moved(self.factors))
 
     def __add__(self, other: Covariance) -> Covariance:
         """Sum of two covariances; structured plus structured stays structured."""
@@ -211,17 +221,12 @@ class Covariance(Document):
             np.add.at(out, group, rows)
             return out
 
-        diagonal = sums(self.diagonal[:, None])[:, 0]
-        if self.factors is None:
-            return Covariance(diagonal, sums(sums(self.core).T))
-        return Covariance(diagonal, self.core, sums(self.factors))
+        return self._of_rows(sums(self.diagonal[:, None])[:, 0], sums)
 
     def take(self, index: Sequence[int] | npt.NDArray[np.intp]) -> Covariance:
         """Covariance of the entries `index`, a sequence of distinct positions, in that order."""
         i = np.asarray(index, dtype=np.intp)
-        if self.factors is None:
-            return Covariance(self.diagonal[i], self.core[np.ix_(i, i)])
-        return Covariance(self.diagonal[i], self.core, self.factors[i])
+        return self._of_rows(self.diagonal[i], lambda M: M[i])
 
 
 def block_diagonal(parts: Sequence[Covariance]) -> Covariance:
@@ -264,8 +269,8 @@ def independent_bits(
     two means have covariance -(p1 - p0)^2 p_i p_j / n, because only the values vary together.
     """
     p = finite_array("p", p, 1)
-    base = np.asarray(p0, dtype=np.float64)
-    slope = np.broadcast_to(np.asarray(p1, dtype=np.float64) - base, p.shape)
+    base = floats(p0)
+    slope = np.broadcast_to(floats(p1) - base, p.shape)
     m = base + slope * p
     if not np.all((m >= -1e-12) & (m <= 1 + 1e-12)):
         raise InvalidArgument("p", p, "gives a bit a probability outside [0, 1]; project p first")
@@ -309,37 +314,19 @@ def uniformised(
     """Covariance of the MLE, and of inversion, for the channel Q = a I + 1 b', in O(k).
 
     With m = b + a p it equals (diag(m) - m m')/(n a^2) = J^-1 - p p'/n. For k-RR (KBR16 eq. 4)
-    a = (e^eps - 1)/(e^eps + k - 1) and b = 1/(e^eps + k - 1). What `fpe16` gives is overstated by
-    p p'/n: J^-1 = [diag(m) - b m' - m b' + b b'] / (n a^2).
+    a = (e^eps - 1)/(e^eps + k - 1) and b = 1/(e^eps + k - 1). What `fpe16` gives is J^-1.
     """
     if a == 0:
         raise NotIdentified(
             "the channel a I + 1 b' with a = 0 gives the same reports for every category; use a "
             "mechanism with epsilon > 0"
         )
-    m = probabilities("b + a p", np.asarray(b) + a * finite_array("p", p, 1))
-    scale = 1.0 / a**2
-    if not fpe16:
-        return Covariance(m / n * scale, np.array([[-1.0 / n * scale]]), m[:, None])
-    scale = 1.0 / (n * a**2)
-    core = scale * np.array([[1.0, -1.0], [-1.0, 0.0]])
-    return Covariance(m * scale, core, np.column_stack([np.broadcast_to(b, m.shape), m]))
+    p = finite_array("p", p, 1)
+    V = multinomial(np.asarray(b) + a * p, n * a**2)
+    return V + Covariance(np.zeros(p.size), np.array([[1.0 / n]]), p[:, None]) if fpe16 else V
 
 
 _TILE = 512  # rows at a time, so that what comes between stays small beside a large matrix
-
-
-def _symmetric(core: Array) -> Array:
-    """The mean of a matrix and its transpose; refused where they differ beyond rounding."""
-    apart = 0.0
-    for i in range(0, len(core), _TILE):
-        tile = slice(i, i + _TILE)
-        apart = max(apart, float(np.abs(core[tile] - core[:, tile].T).max(initial=0.0)))
-    if not apart:
-        return core
-    if apart > 1e-8 * float(max(core.max(initial=0.0), -core.min(initial=0.0))):
-        raise InvalidArgument("core", core, "must be symmetric; pass (C + C.T) / 2 if it is")
-    return np.asarray((core + core.T) / 2)
 
 
 def _forms(F: Array, core: Array) -> Array:
@@ -359,7 +346,7 @@ def _forms(F: Array, core: Array) -> Array:
 
 def finite_array(name: str, value: npt.ArrayLike, ndim: int) -> Array:
     """`value` as a float64 array of `ndim` axes without NaN or infinity."""
-    array = np.asarray(value, dtype=np.float64)
+    array = floats(value)
     if array.ndim != ndim:
         raise InvalidArgument(name, array.shape, f"must have {ndim} axes")
     if not np.all(np.isfinite(array)):
@@ -385,7 +372,7 @@ def positive(name: str, value: float) -> float:
 # -- An estimate with its covariance, and the share of answers that candidates leave over ----------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Uncertain(Document):
     """An estimate of shape (k,) and its covariance, None where it was not computed.
 
@@ -450,7 +437,7 @@ class Uncertain(Document):
         return R[:, self.at], self.estimate[self.at], V
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Unexplained(Document):
     """Share of the respondents whose answer is not among the candidates.
 
@@ -547,7 +534,7 @@ def _bit_cumulants(m: Array) -> tuple[Array, Array, Array]:
 # -- The law of label reports, as contrasts of the frequencies move it ----------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ReportPart(Document):
     """What an estimate makes of label reports of one source, of this `law`, (l,).
 
@@ -561,7 +548,7 @@ class ReportPart(Document):
 
     def contrasts(self, R: Array) -> Array:
         """Number with which a report counts for each contrast, shape (q, l), R of shape (q, k)."""
-        return np.asarray(R * self.weights if self.weights.ndim == 1 else R @ self.weights)
+        return R * self.weights if self.weights.ndim == 1 else R @ self.weights
 
     def moved(self, change: Array) -> ReportPart:
         """The part where the frequencies differ by `change`, shape (k,), which sums to zero.
@@ -581,7 +568,7 @@ class ReportPart(Document):
         return np.asarray(self.law + step)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ReportLaw(Document):
     """The law of a linear estimate from label reports, which can be moved to where a null holds.
 
@@ -619,7 +606,7 @@ class ReportLaw(Document):
 _ROUNDING = 1e-12  # of a mean square, that may be left of a variance which is zero
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Tallies(Document, ABC):
     """Counts that estimates rest on, few enough of them to make estimates skewed."""
 
@@ -639,7 +626,7 @@ class Tallies(Document, ABC):
         return se, skewness
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PooledTallies(Tallies):
     """What estimates from several sources rest on: a binomial count of each category in each.
 
@@ -664,7 +651,7 @@ class PooledTallies(Tallies):
         return np.sqrt(variance), third / variance**1.5, rate
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class OwnTally(Tallies):
     """What estimates of hashed candidates rest on: the reports of their own cells.
 
@@ -701,7 +688,7 @@ class OwnTally(Tallies):
         return share * (1.0 - share) / (self.scale**2 * self.nobs), tilt
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PathLaw(Tallies):
     """The law of each estimate if its frequency were another, the others in proportion.
 
@@ -749,7 +736,7 @@ class PathLaw(Tallies):
 # -- Binomial counts of categories, whose law is known exactly ------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ExactForm(Document):
     """Binomial counts of categories: ``tally_x ~ Bin(nobs, offset_x + scale_x p_x)`` exactly.
 
@@ -852,36 +839,15 @@ def water_filling(counts: Array, a: float, b: float | Array) -> Array:
 # -- Singular values at the end of the spectrum, without the others -------------------------------
 
 
-_MOST_STEPS = 320
-_EVERY = 16  # steps between looks at what has been found
-_RESIDUAL = 1e-9  # relative; the error of the eigenvalue is about its square
-
-
 def spectral_norm(M: Array) -> float:
-    """The largest singular value of M by Lanczos' method for M'M, all vectors kept orthogonal.
+    """The largest singular value of a large M, by Lanczos' method; by all where that fails."""
+    from scipy.sparse.linalg import ArpackError, svds
 
-    All singular values are computed where it does not converge.
-    """
-    size = M.shape[1]
-    most = min(_MOST_STEPS, size)
-    basis, diagonal, beside = np.empty((most, size)), np.empty(most), np.empty(most)
-    v = np.cos(np.arange(1.0, size + 1.0) ** 2)
-    v /= np.linalg.norm(v)
-    for i in range(most):
-        basis[i] = v
-        w = M.T @ (M @ v)
-        diagonal[i] = v @ w
-        for _ in range(2):  # twice is enough
-            w -= (basis[: i + 1] @ w) @ basis[: i + 1]
-        beside[i] = np.linalg.norm(w)
-        done = beside[i] <= 1e-14 * diagonal[: i + 1].max()
-        if done or (i + 1) % _EVERY == 0 or i + 1 == most:
-            T = np.diag(diagonal[: i + 1]) + np.diag(beside[:i], 1) + np.diag(beside[:i], -1)
-            values, vectors = np.linalg.eigh(T)
-            if done or beside[i] * abs(vectors[-1, -1]) <= _RESIDUAL * values[-1]:
-                return float(np.sqrt(values[-1]))
-        v = w / beside[i]
-    return float(np.linalg.norm(M, 2))
+    start = np.cos(np.arange(1.0, min(M.shape) + 1.0) ** 2)
+    try:  # the error of the eigenvalue is about the square of the tolerance
+        return float(svds(M, 1, tol=1e-8, v0=start, return_singular_vectors=False)[0])
+    except ArpackError:  # not converged, or all is zero
+        return float(np.linalg.norm(M, 2))
 
 
 # -- What a single report can make of the linear estimate: its least and largest values -----------

@@ -38,13 +38,13 @@ Words:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, floats, record
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.likelihood.covariance import (
     Covariance,
@@ -76,7 +76,7 @@ _RANK = 1e-10  # pivots of the scaled normal equations below which candidates ar
 # -- The design matrix: which candidate owns which cell of which cohort ---------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class HashDesign:
     """The matrix ``A = slope (H - background 1 1')``, (C m, S), in O(C S h) memory.
 
@@ -102,7 +102,7 @@ class HashDesign:
     def owned(self, p: Array) -> Array:
         """H p, shape (C, m): the sum of p over the owners of each cell."""
         C, S, h = self.cells.shape
-        values = np.repeat(np.asarray(p, dtype=np.float64).reshape(S), h)
+        values = np.repeat(floats(p).reshape(S), h)
         if self.cells.size < _LARGE:
             first, size = np.arange(C) * (self.n_cells + 1), C * (self.n_cells + 1)
             places = (self.cells + first[:, None, None]).ravel()
@@ -111,9 +111,7 @@ class HashDesign:
             return np.ascontiguousarray(sums[:, :-1], dtype=np.float64)
         from ldpstats.kernels.cells import scatter
 
-        out = np.empty(C * self.n_cells + 1)
-        scatter(self.cells.reshape(C, -1), values, out)
-        return out[:-1].reshape(C, self.n_cells)
+        return np.asarray(scatter(self.cells.reshape(C, -1), values, self.n_cells))
 
     def owners(self, v: Array) -> Array:
         """H' v, shape (S,): the sum of v, shape (C m,), over the cells that each candidate owns."""
@@ -122,10 +120,9 @@ class HashDesign:
             return np.asarray(self._by_cohort(v).sum(axis=0))
         from ldpstats.kernels.cells import gather
 
-        out, padded = np.zeros(S * h), np.zeros((C, self.n_cells + 1))
+        padded = np.zeros((C, self.n_cells + 1))
         padded[:, :-1] = np.reshape(v, (C, self.n_cells))
-        gather(self.cells.reshape(C, -1), padded, out)
-        return np.asarray(out.reshape(S, h).sum(axis=1))
+        return np.asarray(gather(self.cells.reshape(C, -1), padded).reshape(S, h).sum(axis=1))
 
     def times(self, p: Array) -> Array:
         """A p, shape (C m,)."""
@@ -164,9 +161,8 @@ class HashDesign:
             return self.adjoint(w * self.times(p))
         from ldpstats.kernels.cells import normal
 
-        out, shift = np.zeros(S * h), float(self.background * np.sum(p))
-        values, weights = np.repeat(p, h), np.reshape(w, (C, self.n_cells))
-        total = normal(self.cells.reshape(C, -1), weights, values, shift, out)
+        shift, weights = float(self.background * np.sum(p)), np.reshape(w, (C, self.n_cells))
+        total, out = normal(self.cells.reshape(C, -1), weights, np.repeat(p, h), shift)
         own = out.reshape(S, h).sum(axis=1)
         return np.asarray(self.slope**2 * (own - self.background * total))
 
@@ -180,7 +176,7 @@ class HashDesign:
         """A' diag(w) A, shape (S, S), for w of shape (C m,)."""
         # from H' diag(w) H, the sum of w over the cells that two candidates share
         C, S, h = self.cells.shape
-        weights = np.asarray(w, dtype=np.float64).reshape(C, self.n_cells)
+        weights = floats(w).reshape(C, self.n_cells)
         by_blas = C * self.n_cells * S * S
         pairs = C * (S * h) ** 2 / (2 * self.n_cells)  # as hashes spread candidates evenly
         if by_blas > max(_DENSE, _PAIR * pairs):
@@ -249,7 +245,9 @@ class HashDesign:
             return out
         if self.cells.size < _LARGE:
             for c in range(C):
-                B, v = self._pairs_of(p, c), rows[:, c]
+                H, v = self.incidence(c), rows[:, c]
+                B = (H * p) @ H.T
+                np.fill_diagonal(B, 0.0)
                 out[:q, c], out[q, c] = np.einsum("qi,qi->q", v @ B, v), np.vdot(B, B)
             return out
         from ldpstats.kernels.cells import pair_forms
@@ -257,19 +255,13 @@ class HashDesign:
         pair_forms(self.cells, rows, p, out)
         return out
 
-    def _pairs_of(self, p: Array, c: int) -> Array:
-        H = self.incidence(c)
-        B = (H * p) @ H.T
-        np.fill_diagonal(B, 0.0)
-        return np.asarray(B)
-
-    def block(self, c: int) -> Array:
-        """A_c, shape (m, S): the rows of A that belong to cohort c."""
-        return self.slope * (self.incidence(c) - self.background)
+    def block(self, c: int, count: int = 1) -> Array:
+        """A_c, shape (m, S): the rows of A that belong to cohort c, or to `count` from there on."""
+        return self.slope * (self.incidence(c, count) - self.background)
 
     def matrix(self) -> Array:
         """A as a dense array, shape (C m, S)."""
-        return np.concatenate([self.block(c) for c in range(len(self.cells))])
+        return self.block(0, self.n_cohorts)
 
     def take(self, index: Array) -> HashDesign:
         """The design of some candidates, given by their positions or a boolean mask."""
@@ -383,7 +375,7 @@ def cholesky_inverse(M: Array) -> Array | None:
     inverse = mirror(inverse.T)
     inverse *= root[:, None]
     inverse *= root
-    return np.asarray(inverse)
+    return inverse
 
 
 # -- The linear estimate of hashed candidates, its covariance, and whether the candidates fit -----
@@ -406,7 +398,7 @@ _MOST = 1e10  # multiplications for what one report can do in each cohort: a few
 _FEWEST_COHORTS = 8  # from which tests over incomplete lists keep their level
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class CohortMoments(Moments):
     """Equations of hashed candidates from one or several mechanisms."""
 
@@ -540,7 +532,7 @@ class CohortMoments(Moments):
             noise = np.asarray(sum(source.spread(p) for source in self.sources))
         if not self.collisions:
             return noise
-        return np.asarray(noise + self.collisions * self._collision_spread)
+        return noise + self.collisions * self._collision_spread
 
     def covariance(self, p: Array | None = None) -> Covariance:
         return Covariance(np.zeros(self.k), self.spread(p), self.inverse)
@@ -791,7 +783,7 @@ class CohortMoments(Moments):
         q such that their sum is the number of candidates.
         """
         p, _, plug_in = self._fitted
-        cubes, squares, observed, expected = np.zeros(self.k), np.zeros(self.k), 0.0, 0.0
+        (cubes, squares), observed, expected = np.zeros((2, self.k)), 0.0, 0.0
         pulls = [source.weights * source.design.slope**2 for source in self.sources]
         every, low, high = np.concatenate(pulls), 1e-12, 1e12
         for _ in range(0 if self._has_influences else 60):  # bisection of the logarithm of q
@@ -880,7 +872,7 @@ class CohortMoments(Moments):
         other = variances - present * (1.0 - present) / (scale**2 * nobs)
         # own tallies are approximate, so that the rest may come out as less than nothing
         other = np.maximum(other, 0.0)
-        excess, guard = np.zeros(self.k), np.zeros(self.k)
+        excess, guard = np.zeros((2, self.k))
         if self.incomplete:
             excess, shown, _ = self._collision_moments
             guard = np.maximum(_GUARD * (shown - variances), 0.0)
@@ -893,7 +885,7 @@ class CohortMoments(Moments):
 _NEVER = 1e-14  # probability of a label that rounding cannot tell from zero
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class CohortSource:
     """The equations of one mechanism's reports.
 
@@ -1018,7 +1010,7 @@ class CohortSource:
         own = self.design.owners(noise)
         if not self.is_labels:
             own = (1.0 - 2.0 * r) * own + r**2 * float(noise.sum())
-        return np.asarray(self.design.slope**2 * own)
+        return self.design.slope**2 * own
 
     def noise_third(self, p: Array) -> Array:
         """Third cumulants of cells by the noise of reports, shape (C, m); zero without reports."""
@@ -1040,7 +1032,7 @@ class CohortSource:
     def pinned(self, p: Array) -> npt.NDArray[np.bool_]:
         """Candidates, shape (S,), whose labels p makes impossible: they are known to be absent."""
         never = (self._labels_law(p) <= _NEVER) & (self.reports[:, None] > 0)
-        return np.asarray(self.design.owners(never.reshape(-1) + 0.0) > 0.0)
+        return self.design.owners(never.reshape(-1) + 0.0) > 0.0
 
     def _labels_law(self, p: Array) -> Array:
         """Law of the labels, shape (C, m), if nobody holds anything but the candidates."""

@@ -6,17 +6,17 @@ candidates.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, floats, record
 from ldpstats.likelihood.covariance import project_simplex
 from ldpstats.likelihood.hashed import HashDesign, least_squares
-from ldpstats.likelihood.rows import Rows, log_noise
+from ldpstats.likelihood.rows import Rows, TwoValued, log_noise
 
 _BLOCK = 1 << 19  # float64 numbers that a block of reports takes (4 MB); more leave the cache
 _LARGE = 1 << 21  # likelihoods from which compiled loops repay the import of numba
@@ -24,21 +24,29 @@ _FEW = 0.35  # share of set bits up to which few candidates have both of theirs
 _ROUGH = 1e-2  # a start need not be more accurate than the step that follows
 
 
-@dataclass(frozen=True, eq=False)
-class LabelRows(Rows):
+@record
+class LabelRows(TwoValued):
     """Rows ``b + a [y_i is x's label in cohort c_i]``: k-RR of a hashed value (KBR16 section 5.1).
 
     `cells`, (C, S, 1), has the label of each candidate in each cohort, `cohort` and `y`, (u,), the
     cohort and label of each report; b is the probability of each label that is not one's own.
     """
 
-    is_structured: ClassVar[bool] = True
     may_be_dense: ClassVar[bool] = True
     cells: Array
     cohort: Array
     y: Array
     a: float
     b: float
+    by_report = ("cohort", "y")
+
+    @property
+    def present(self) -> float:  # type: ignore[override]
+        return self.a + self.b
+
+    @property
+    def absent(self) -> float:  # type: ignore[override]
+        return self.b
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -64,29 +72,22 @@ class LabelRows(Rows):
     def tally(self, v: Array) -> Array:
         """The sum of v, shape (u,), over the reports of each label of each cohort, (C m,)."""
         if self._complete:
-            return np.asarray(v, dtype=np.float64)
+            return floats(v)
         return np.bincount(self._position, v, self.design.shape[0])
 
-    def mix(self, p: Array) -> Array:
-        every = self.design.times(p)
+    def supported(self, p: Array) -> Array:
+        every = self.design.owned(p).reshape(-1)
         return every if self._complete else every[self._position]
 
-    def adjoint(self, v: Array) -> Array:
-        return self.design.adjoint(self.tally(v))
-
-    def adjoints(self, v: Array) -> tuple[Array, Array]:
-        own, rest = self.design.owners(self.tally(v)), self.b * float(np.sum(v))
-        return self.a * own + rest, (self.a + 2.0 * self.b) * self.a * own + self.b * rest
+    def supports(self, v: Array) -> Array:
+        return self.design.owners(self.tally(v))
 
     def gram(self, v: Array) -> Array:
         return self.design.gram(self.tally(v))
 
     def take(self, start: int, stop: int) -> Array:
         labels = self.cells[self.cohort[start:stop], :, 0]
-        return np.where(labels == self.y[start:stop, None], self.a + self.b, self.b)
-
-    def select(self, keep: Array) -> LabelRows:
-        return replace(self, cohort=self.cohort[keep], y=self.y[keep])
+        return np.where(labels == self.y[start:stop, None], self.present, self.b)
 
     def start(self, n: Array) -> Array:
         m = self.design.n_cells
@@ -96,7 +97,7 @@ class LabelRows(Rows):
         return _decode(replace(self.design, slope=1.0, background=1.0 / m), reports, owned)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class BloomRows(Rows):
     """Rows of noisy Bloom filters: candidate x sets its own bits with p1, every other with p0.
 
@@ -116,6 +117,7 @@ class BloomRows(Rows):
     n_bits: int
     p1: float
     p0: float
+    by_report = ("packed", "cohort")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -142,7 +144,7 @@ class BloomRows(Rows):
         return log_noise(self.packed, self.p0, self.n_bits)
 
     def mix(self, p: Array) -> Array:
-        out, p = np.empty(self.shape[0]), np.asarray(p, dtype=np.float64).reshape(self.shape[1])
+        out, p = np.empty(self.shape[0]), floats(p).reshape(self.shape[1])
         if out.size * p.size < _LARGE:
             return super().mix(p)
         from ldpstats.kernels.cells import bloom_mix, bloom_two_mix
@@ -165,7 +167,7 @@ class BloomRows(Rows):
             return super().adjoints(v)
         from ldpstats.kernels.cells import bloom_sums, bloom_two_sums
 
-        v, m = np.asarray(v, dtype=np.float64).reshape(u), self.n_bits
+        v, m = floats(v).reshape(u), self.n_bits
         first, second = np.zeros(k), np.zeros(k)
         if self.cells.shape[2] > 2:
             table = self._table
@@ -197,7 +199,7 @@ class BloomRows(Rows):
         # former take the products of all bits of a cohort, the others lists of few.
         from ldpstats.kernels.cells import two_bit_gram
 
-        v, n_bits, absent = np.asarray(v, dtype=np.float64), self.n_bits, self.absent
+        v, n_bits, absent = floats(v), self.n_bits, self.absent
         gain, half, both = self.present - absent, np.zeros((k, k)), np.zeros((k, k))
         for c, own in enumerate(self._two):
             products, cross = np.zeros((n_bits + 1,) * 2), np.zeros((k, n_bits + 1))
@@ -258,9 +260,6 @@ class BloomRows(Rows):
                 block *= ratio[own[:, columns]]
             out[rows] = block
         return out
-
-    def select(self, keep: Array) -> Self:
-        return replace(self, packed=self.packed[keep], cohort=self.cohort[keep])
 
     def start(self, n: Array) -> Array:
         if self.p1 == self.p0:

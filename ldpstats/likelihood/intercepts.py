@@ -25,17 +25,16 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from ldpstats.arguments import Array
+from ldpstats.labels import Codes
 from ldpstats.likelihood.regression import Intercepts, RegressionLikelihood, hermite
-
-Codes = npt.NDArray[np.int64]
 
 _BLOCK = 1 << 18  # numbers of the largest array that is made at a time
 _STEPS = 20  # towards a mode
 _CLOSE = 1e-6  # of standard deviations of intercepts, that a mode may be off
 _LONGEST = 2.0  # of these, that a step may be long
+_NOTHING = 1e-200  # information
 _LEAST = 0.25  # curvature of the integrand, relative to that of the normal law, that nodes assume
 
 
@@ -126,6 +125,24 @@ class GroupedLikelihood(RegressionLikelihood):
         J = each.T @ each
         J = J[m:, m:] - J[m:, :m] @ np.linalg.lstsq(J[:m, :m], J[:m, m:], rcond=1e-10)[0]
         return float(np.arccos(np.clip(J[0, 1] / np.sqrt(J[0, 0] * J[1, 1]), -1.0, 1.0)))
+
+    def restricted(self, theta: Array) -> RestrictedLikelihood:
+        """The likelihood of the standard deviations, with what is known of levels at theta."""
+        h, m = self.h, self.size - self.h
+        rest, own, of_groups = np.zeros((m, m)), list[Array](), list[Array]()
+        for part in self.parts:
+            there, X = part._integrated(theta, 1), part.design.X
+            given, slope = there.posterior[:, part.group] * part.weights, there.terms[1]
+            each = np.einsum("cn,cna,cnb->nab", given, slope, slope)
+            w = part._sums(each, 0)
+            w = np.where(np.abs(w) > _NOTHING, w, 0.0)
+            C = part._sums(each[:, :, None, :] * X[:, None, :, None], 0).reshape(len(w), m, h)
+            D = C @ np.linalg.pinv(w, 1e-10, True)
+            rest += np.einsum("nab,np,nq->apbq", each, X, X).reshape(m, m)
+            rest -= np.einsum("gma,gab,gnb->mn", D, w, D)
+            own.append(w)
+            of_groups.append(D)
+        return RestrictedLikelihood(self, rest, np.concatenate(own), np.concatenate(of_groups))
 
     def _integrated(self, theta: Array, order: int) -> _Integrated:
         """The integrals of the groups of a part, at their nodes."""
@@ -231,6 +248,64 @@ class GroupedLikelihood(RegressionLikelihood):
                 np.einsum("cg,cgm->gm", P, off**2) + np.einsum("gms,st,gmt->gm", D, V, D)
             )
         return np.vstack(means), np.vstack(variances)
+
+
+@dataclass(frozen=True, eq=False)
+class RestrictedLikelihood:
+    """The log-likelihood less half the log determinant of the information on the m coefficients.
+
+    That of standard deviations by D. R. Cox and N. Reid, Parameter orthogonality and approximate
+    conditional inference, Journal of the Royal Statistical Society B 1987; of a linear mixed model
+    it is the restricted likelihood. The information is that of the linear mixed model whose rows
+    know as much: with w_g that of group g on its level, V the variances of intercepts, and w_g D_g'
+    on level and coefficients together, it is ``rest + sum of D_g (1 + w_g V)^-1 w_g D_g'``, whose
+    second term is in the levels of groups.
+    """
+
+    whole: GroupedLikelihood
+    rest: Array  # information within groups, (m, m)
+    w: Array  # (G, h, h)
+    D: Array  # (G, m, h)
+
+    def _information(self, sd: Array) -> tuple[Array, Array]:
+        """That which is in levels, (m, m), and that of each level about the mean, (G, h, h)."""
+        known = np.linalg.solve(np.eye(sd.size) + self.w * sd**2, self.w)
+        return np.einsum("gma,gab,gnb->mn", self.D, known, self.D), known
+
+    def levels(self, theta: Array) -> tuple[Array, float]:
+        """The part of the covariance of the coefficients that is in levels of groups, (m, m).
+
+        Also how many coefficients the levels determine, for each intercept.
+        """
+        between, _ = self._information(theta[-self.whole.h :])
+        total = self.rest + between
+        scale = np.sqrt(np.maximum(np.diagonal(total), _NOTHING))  # none where it is at infinity
+        total, between = (one / np.outer(scale, scale) for one in (total, between))
+        inverse = np.linalg.pinv(total, 1e-10, True)
+        taken = float(np.trace(inverse @ between)) / self.whole.h
+        return inverse @ between @ inverse / np.outer(scale, scale), taken
+
+    def _penalty(self, sd: Array) -> tuple[float, Array]:
+        """Minus half the log determinant, and its slopes."""
+        between, known = self._information(sd)
+        A = self.D @ known
+        solved = np.linalg.solve(self.rest + between, A)
+        slopes = sd * np.einsum("gma,gma->a", A, solved)
+        return -0.5 * float(np.linalg.slogdet(self.rest + between)[1]), slopes
+
+    def value(self, theta: Array) -> float:
+        return self.whole.value(theta) + self._penalty(theta[-self.whole.h :])[0]
+
+    def evaluate(self, theta: Array) -> tuple[float, Array, Array]:
+        """Value, score, shape (size,), and Hessian, (size, size)."""
+        h = self.whole.h
+        value, score, hessian = self.whole.evaluate(theta)
+        more, slopes = self._penalty(theta[-h:])
+        step = 1e-4 * np.eye(h)
+        ends = [[self._penalty(theta[-h:] + s * d)[1] for s in (1, -1)] for d in step]
+        score[-h:] += slopes
+        hessian[-h:, -h:] += [(up - down) / 2e-4 for up, down in ends]
+        return value + more, score, hessian
 
 
 class _Integrated(NamedTuple):

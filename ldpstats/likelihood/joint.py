@@ -26,19 +26,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, reduce
 from itertools import combinations
 from itertools import product as assignments
 from math import prod
 from operator import attrgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, floats, record
 from ldpstats.errors import NotAvailable, NotIdentified
+from ldpstats.labels import Codes
 from ldpstats.likelihood.covariance import (
     Covariance,
     ExactForm,
@@ -60,7 +60,7 @@ _ROUNDING = 1e-13  # variance, relative to the mean square, that is rounding
 _SINGULAR = 1e-10  # spread of a sum, relative to that of its parts, below which it is certain
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class JointMoments(Moments):
     """Equations for a joint distribution from products of features.
 
@@ -204,10 +204,10 @@ class JointMoments(Moments):
     def _sandwich(self, spread: Array) -> Array:
         half = along(spread, self.inverses)
         V = along(half.T, self.inverses) / self.nobs**2
-        return np.asarray((V + V.T) / 2.0)
+        return (V + V.T) / 2.0
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PartialMoments(JointMoments):
     """Moments of those who were asked all variables, and of those who were asked some, `partial`.
 
@@ -278,7 +278,7 @@ class Alphabet(NamedTuple):
     channel: Array
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Stratum:
     """Respondents whose reports on different variables are independent given the true values.
 
@@ -333,9 +333,9 @@ class Stratum:
         factor, n = self.rows.factors[v], self.first
         if factor.index is not None:
             n = np.bincount(factor.index, n, len(factor.W))
-        rows = DenseRows(np.asarray(factor.W, dtype=np.float64))
+        rows = DenseRows(floats(factor.W))
         sums = rows.adjoint(n)
-        return np.asarray(rows.gram(n) - np.outer(sums, sums) / self.nobs)
+        return rows.gram(n) - np.outer(sums, sums) / self.nobs
 
     def unbiased(self, v: int, name: str) -> Stratum:
         """With features of variable v whose mean is the indicator of its true category."""
@@ -502,7 +502,7 @@ class Factor(NamedTuple):
     def rows(self, part: slice) -> Array:
         """The rows of the joint reports in `part`, float64."""
         chosen = part if self.index is None else self.index[part]
-        return np.asarray(self.W[chosen], dtype=np.float64)
+        return floats(self.W[chosen])
 
     def select(self, keep: Array | slice) -> Factor:
         """The part of some joint reports."""
@@ -541,7 +541,7 @@ class JointRows(Rows):
     def mix(self, p: Array, power: Callable[[Array], Array] = np.asarray) -> Array:
         """W p, shape (u,), or with a power of each entry of W."""
         if self.is_table:
-            return along(p, map(power, self._joined))[self._table]
+            return along(p.T, map(power, self._joined))[self._table].T
         out, P = np.empty(self.shape[0]), np.ascontiguousarray(p.reshape(self.sizes[0], -1))
         for part, left, right in self._halves():
             out[part] = np.einsum("ij,ij->i", power(left) @ P, power(right))
@@ -559,17 +559,13 @@ class JointRows(Rows):
         return total.reshape(-1)
 
     def mix_each(self, p: Array) -> Array:
-        if not self.is_table:
-            return super().mix_each(p)
-        return along(p.T, self._joined)[self._table].T
+        return self.mix(p) if self.is_table else super().mix_each(p)
 
     def adjoint_each(self, v: Array) -> Array:
         if not self.is_table:
             return super().adjoint_each(v)
-        size = prod(self.extent)
-        places = self._table + size * np.arange(len(v))[:, None]
-        tables = np.bincount(places.ravel(), v.ravel(), len(v) * size).reshape(len(v), -1)
-        return along(tables.T, map(np.transpose, self._joined)).T
+        tables = np.stack([self._tally(one) for one in v], axis=1)
+        return along(tables, map(np.transpose, self._joined)).T
 
     def adjoints(self, v: Array) -> tuple[Array, Array]:
         if self.is_table:
@@ -630,9 +626,9 @@ class JointRows(Rows):
     def take(self, start: int, stop: int) -> Array:
         return reduce(khatri_rao, (factor.rows(slice(start, stop)) for factor in self.factors))
 
-    def select(self, keep: Array | slice) -> JointRows:
+    def select(self, keep: Array | slice) -> Self:
         """The rows in `keep`, a boolean array of shape (u,) or a slice, which copies nothing."""
-        return JointRows([factor.select(keep) for factor in self.factors])
+        return type(self)([factor.select(keep) for factor in self.factors])
 
     def margins(self, n: Array) -> list[tuple[Array, Array]]:
         return [
@@ -650,7 +646,7 @@ class JointRows(Rows):
 
     @cached_property
     def _matrices(self) -> list[Array]:
-        return [np.asarray(factor.W, dtype=np.float64) for factor in self.factors]
+        return [floats(factor.W) for factor in self.factors]
 
     @cached_property
     def _joined(self) -> list[Array]:
@@ -804,13 +800,13 @@ def single_estimates(counts: Counts | Reports, moments: Equations) -> Array:
     Given the true category its mean is the indicator of that.
     """
     G = moments.inverse
-    reports, offset = indicators(counts), np.asarray(moments.offset, dtype=np.float64)
+    reports, offset = indicators(counts), floats(moments.offset)
     if reports.shape[1] > moments.t.size:  # labels that no category ever reports have no equation
         reports = reports[:, counts.mechanism.channel().matrix().any(axis=0)]
     if reports.shape[1] < moments.t.size:  # the last equation says that frequencies sum to one
         reports = np.column_stack([reports, np.ones(len(reports))])
     moved = reports - offset
-    return np.asarray(moved * G if np.ndim(G) < 2 else moved @ np.asarray(G).T)
+    return moved * G if np.ndim(G) < 2 else moved @ np.asarray(G).T
 
 
 def indicators(counts: Counts | Reports) -> Array:
@@ -855,7 +851,7 @@ def _cohort_features(counts: Counts | Reports, moments: CohortMoments) -> Array:
 # -- Covariances of tables of many cells as a diagonal plus a low rank ----------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Unit:
     """Unbiased features ``scale e_i + load_i r`` of one variable, with E[e_i e_j] = 0, i != j.
 
@@ -1035,7 +1031,7 @@ def joined(problems: Sequence[Moments]) -> Moments:
     return first.merged(others) or pool(problems)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PooledEquations(Equations):
     """The equations of several sources, `given`, pooled from the `equations` of each."""
 
@@ -1154,14 +1150,12 @@ def pool(problems: Sequence[Moments]) -> PooledEquations:
 # -- What single reports say of the true category: the basis of every weighted estimate -----------
 
 
-Codes = npt.NDArray[np.int64]
-
 _LISTED = 1 << 16  # numbers that keys may have, up to which they are counted and not sorted
 _RESIDUE = 1e-14  # of a covariance, of which those of the truth were taken away
 _KEY = 8  # bytes of packed reports up to which equal ones are merged
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Decoding(ABC):
     """The reports of one variable, decoded: `phi`, (u, k), the estimate that each distinct report
     is on its own, and `place`, (n,), the row of `phi` of each report.
@@ -1207,7 +1201,7 @@ class Decoding(ABC):
         return noise
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class LinearDecoding(Decoding):
     """Reports that all obey the same equations, ``phi = G (t - offset)``."""
 
@@ -1223,7 +1217,7 @@ class LinearDecoding(Decoding):
         return np.where(np.abs(noise) <= least, 0.0, noise)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class CohortDecoding(Decoding):
     """Hashed reports, whose equations ``E[b] = offset + A_c p`` differ by cohort.
 
@@ -1252,7 +1246,7 @@ class CohortDecoding(Decoding):
         return np.asarray(inverse @ (squares / W.sum()) @ inverse - truth - rest)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class GroupedDecoding(Decoding):
     """Reports of a device of cohorts, each decoded by the device of the respondent's own cohort.
 
@@ -1271,7 +1265,7 @@ class GroupedDecoding(Decoding):
         return np.asarray(sum(share * one.noise_at(q) for share, (_, one) in pairs))
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PooledDecoding(Decoding):
     """Reports of a device of cohorts of which one alone does not determine the frequencies.
 
@@ -1356,7 +1350,7 @@ def _pooled(distinct: Reports, place: Codes, shares: Array, weights: Array) -> P
     Q, L = np.zeros((2, k, mechanism.n_outputs))
     M, B = np.zeros((k, k)), []
     for share, part in zip(shares, mechanism.cohort_parts, strict=True):
-        own = np.asarray(part.mechanism.channel().matrix())
+        own = part.mechanism.channel().matrix()
         Q[:, part.places] = share * own
         L[:, part.places] = own / own.mean(axis=0)
         B.append(L[:, part.places] @ own.T)

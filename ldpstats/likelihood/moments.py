@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, floats, record
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.likelihood.blocks import BlockDesign, HadamardDesign
 from ldpstats.likelihood.covariance import (
@@ -70,7 +70,7 @@ class Check(Enum):
     CELLS = "the residuals of hashed cells"
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class OwnCounts:
     """A binomial count of each category: a share ``offset + slope p`` of `nobs` reports.
 
@@ -83,7 +83,7 @@ class OwnCounts:
     precision: Array
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Estimable:
     """What a source says of p: ``C p = G estimate`` on average; all of p unless `partial`."""
 
@@ -94,7 +94,7 @@ class Estimable:
     partial: bool
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Misfit:
     """How far the frequencies are from all laws that the candidates can make.
 
@@ -338,7 +338,7 @@ _CHECKS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Equations(Moments):
     """Linear equations ``E[t] = offset + A p`` with ``Var(t) = V(p)`` for t of shape (d,).
 
@@ -384,7 +384,7 @@ class Equations(Moments):
         return float((np.max(slope) + background) / np.min(slope))
 
     def estimate(self) -> tuple[Array, str]:
-        G, moved = self.inverse, np.asarray(self.t - self.offset, dtype=np.float64)
+        G, moved = self.inverse, floats(self.t - self.offset)
         if np.ndim(G) < 2:
             return moved * G, "one equation per category, solved exactly"
         p = G @ moved
@@ -427,7 +427,7 @@ class Equations(Moments):
             vertex = np.eye(1, k)[0]
             variances = self.V(vertex).variances()
             variances[0] = self.V(np.roll(vertex, 1)).variances()[0]
-            return np.asarray(np.sqrt(variances) * np.abs(G))
+            return np.sqrt(variances) * np.abs(G)
         p, variances = self.plug_in, np.empty(k)
         for j in range(k):
             absent = np.arange(k) == j
@@ -481,12 +481,12 @@ class Equations(Moments):
                 "independent outputs, bits or cohorts are needed; collect them, or merge "
                 "categories that give the same reports"
             )
-        return np.asarray((right.T / values) @ left.T * self._root)
+        return (right.T / values) @ left.T * self._root
 
     @property
     def _spectrum(self) -> tuple[Array, Array, Array]:
         """Singular vectors and values of the weighted equations, as many as their rank."""
-        A = self._root[:, None] * np.asarray(self.A, dtype=np.float64)
+        A = self._root[:, None] * floats(self.A)
         left, values, right = np.linalg.svd(A, full_matrices=False)
         rank = int(np.sum(values > max(A.shape) * np.finfo(np.float64).eps * values[0]))
         return left[:, :rank], values[:rank], right[:rank]
@@ -494,7 +494,7 @@ class Equations(Moments):
     @property
     def _root(self) -> Array:
         """Square roots of the weights, shape (d,)."""
-        weights = np.asarray(self.weights, dtype=np.float64)
+        weights = floats(self.weights)
         return np.sqrt(np.broadcast_to(weights, self.t.shape))
 
     @cached_property
@@ -503,7 +503,7 @@ class Equations(Moments):
 
         The product of the Frobenius norms bounds the condition number.
         """
-        A = np.asarray(self.A, dtype=np.float64)
+        A = floats(self.A)
         if A.ndim < 2 or len(A) < _LARGE or A.shape[1] != len(A) or not np.all(self._root > 0.0):
             return None
         try:
@@ -542,7 +542,7 @@ class Equations(Moments):
     # -- laws of the linear estimate -----------------------------------------------------------
 
     def exact_form(self) -> ExactForm | None:
-        tallies = np.asarray(np.rint(self.t * self.nobs).astype(np.int64))
+        tallies = np.rint(self.t * self.nobs).astype(np.int64)
         if not self.is_dense:
             offset = np.broadcast_to(self.offset, self.t.shape).astype(np.float64)
             scale = np.broadcast_to(self.A, self.t.shape).astype(np.float64)
@@ -694,13 +694,13 @@ class BlockEquations(Equations):
     def estimate_variances(self, p: Array | None = None) -> Array:
         law = finite_array("p", self.plug_in if p is None else p, 1)
         t = self.offset + self.A * law
-        return np.asarray((self._squares(law) - t**2) / self.nobs / np.square(self.A))
+        return (self._squares(law) - t**2) / self.nobs / np.square(self.A)
 
     def _squares(self, p: Array) -> Array:
         """Mean square of each feature of a report, shape (k,)."""
         if self.signed:
             return self._signs(self.design.part_masses(p))
-        return np.asarray(self.offset + self.A * p)
+        return self.offset + self.A * p
 
     def _signs(self, inside: Any) -> Array:
         """Mean square of signs where answers of one matrix have this share."""
@@ -715,7 +715,7 @@ class BlockEquations(Equations):
             spread = self._signs(np.clip(share, 0.0, 1.0))
         else:
             spread = np.full(p.size, self.offset * (1.0 - self.offset))
-        return np.asarray(np.sqrt(spread / self.nobs) / np.abs(self.A))
+        return np.sqrt(spread / self.nobs) / np.abs(self.A)
 
     @property
     def checks(self) -> tuple[Check, ...]:  # type: ignore[override]

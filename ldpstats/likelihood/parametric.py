@@ -9,7 +9,6 @@ rounding, in the integers modulo a prime.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -17,24 +16,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, floats, record
 
 # -- Channel matrices whose entries are polynomials in unknown parameters -------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PolynomialMatrix:
     """A matrix Q(theta) whose entries are polynomials in m parameters.
 
     ``Q(theta) = sum_t coefficients[t] * prod_j theta_j ** exponents[t, j]``. A known matrix has one
     term, whose exponents are zero.
-
-    Parameters
-    ----------
-    exponents : array of int, shape (T, m)
-        Powers of the parameters, a row for each term.
-    coefficients : array, shape (T, k, l)
-        What multiplies each term.
 
     Examples
     --------
@@ -51,13 +43,13 @@ class PolynomialMatrix:
             [-1.,  1.]]])
     """
 
-    exponents: npt.NDArray[np.int64]
-    coefficients: Array
+    exponents: npt.NDArray[np.int64]  # (T, m): powers of the parameters, a row for each term
+    coefficients: Array  # (T, k, l): what multiplies each term
 
     @classmethod
     def constant(cls, Q: Array, m: int) -> PolynomialMatrix:
         """A known matrix, shape (k, l), among m parameters."""
-        return cls(np.zeros((1, m), dtype=np.int64), np.asarray(Q, dtype=np.float64)[None])
+        return cls(np.zeros((1, m), dtype=np.int64), floats(Q)[None])
 
     @classmethod
     def beside(cls, matrices: Sequence[PolynomialMatrix]) -> PolynomialMatrix:
@@ -88,8 +80,8 @@ class PolynomialMatrix:
         >>> square.at([0.7], 2).ravel()
         array([2.])
         """
-        values = self.powers(np.asarray(theta, dtype=np.float64), order)
-        return np.asarray(np.tensordot(values, self.coefficients, axes=1))
+        values = self.powers(floats(theta), order)
+        return np.tensordot(values, self.coefficients, axes=1)
 
     def powers(self, theta: Array, order: int = 0) -> Array:
         """The products of powers, (..., T), or their derivatives, (..., m, T) or (..., m, m, T)."""

@@ -13,7 +13,7 @@ for the answer; where iterations start, and in which units parameters are measur
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from functools import cached_property
 from math import lgamma
 from typing import Any
@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, floats, record
+from ldpstats.labels import Codes
 from ldpstats.likelihood.joint import decode
 from ldpstats.likelihood.parametric import PolynomialMatrix, crossed, scattered
 from ldpstats.likelihood.regression import (
@@ -35,15 +36,12 @@ from ldpstats.likelihood.regression import (
     Poisson,
     Predictors,
     RegressionLikelihood,
-    Scaled,
     Seen,
 )
 from ldpstats.reports.single import Reports
 
-Codes = npt.NDArray[np.int64]
 
-
-@dataclass(frozen=True, eq=False)
+@record
 class ParametricRegression(RegressionLikelihood):
     """Log-likelihood of x, (p + m,): parameters of the regression, and theta of devices.
 
@@ -240,7 +238,7 @@ class _Answers:
 # -- The law of linear predictors under which probabilities are uniform, and its derivatives ------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class EvenLevel:
     """The prior of a level: all category probabilities at one place are as likely as any others.
 
@@ -295,7 +293,7 @@ class EvenLevel:
         q, x = self.design.q, self.design.X
         if isinstance(self.design, Parallel):
             return np.hstack([np.repeat(-x, q, axis=0), np.tri(q)])
-        return np.asarray(np.kron(np.eye(q), x))
+        return np.kron(np.eye(q), x)
 
     def draw(self, rng: np.random.Generator, size: int) -> Array:
         """Linear predictors of the place, shape (size, q)."""
@@ -352,7 +350,7 @@ _LOG_SLOPES = {"logit": _logit, "probit": _probit, "cloglog": _cloglog}
 _FREE = 1e-9  # variance of a sum of indicators, relative to theirs, from which on it is random
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Indicators:
     """Decoded reports of one variable.
 
@@ -370,7 +368,7 @@ class Indicators:
 
     def rows(self) -> Array:
         """The indicators of each report, shape (n, k)."""
-        return np.asarray(self.phi[self.place])
+        return self.phi[self.place]
 
 
 def unbiased_indicators(
@@ -389,7 +387,7 @@ def unbiased_indicators(
     lacking = 1.0 - decoded.phi.sum(axis=1)[decoded.place]
     share = float(w @ lacking / w.sum())
     se = float(np.sqrt(w**2 @ (lacking - share) ** 2) / w.sum())
-    phi = np.asarray(decoded.phi, dtype=np.float64)
+    phi = floats(decoded.phi)
     with_sum = noise.sum(axis=1)
     size = float(with_sum.sum())
     if size > _FREE * float(np.trace(noise)):  # rows do not sum to one
@@ -471,8 +469,6 @@ def start(likelihood: RegressionLikelihood) -> Array:
     if isinstance(outcome, Ordered):
         cuts = np.log(np.arange(1, outcome.k) / (outcome.k - np.arange(1, outcome.k)))
         theta[p : p + outcome.q] = np.append(cuts[0], np.log(np.diff(cuts)))
-    elif isinstance(design, Intercepts):
-        theta[-design.h :] = 0.5
     elif isinstance(outcome, Normal):
         y = likelihood.seen
         off = 0.0 if design.offset is None else design.offset
@@ -487,6 +483,8 @@ def start(likelihood: RegressionLikelihood) -> Array:
         if at is not None:
             mean = float(w @ likelihood.seen / w.sum())
             theta[at] = np.log(max(mean, 1e-3)) / design.X[0, at]
+    elif isinstance(design, Intercepts):
+        theta[-design.h :] = 0.5
     return theta
 
 
@@ -519,9 +517,6 @@ def _of(design: Predictors, each: Sequence[Array]) -> Array:
         others = np.flatnonzero(varies & (constant == 0.0))
         own[:, others] = -np.outer(constant, mean[others] / spread[others])
         own[others, others] = 1.0 / spread[others]
-    if isinstance(design, Scaled):
-        whole[:p, :p] = own
-        return whole
     if isinstance(design, Intercepts):
         m = design.h * p
         whole[:m, :m] = np.kron(np.eye(design.h), own)

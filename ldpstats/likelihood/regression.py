@@ -2,21 +2,17 @@
 
 Respondent i has private predictors in one of C configurations (one, if none are private), with
 probability rho_c(z_i; gamma), and reports on them of likelihood B_ic. With f_ic the probability or
-density of what is seen of her outcome, she adds ``w_i log m_i``, ``m_i = sum_c B_ic rho_ic f_ic``.
-Of a categorical outcome is seen a report with likelihood A[y] = P(report | true = y), (n, k), so
-that ``f = sum_y A[y] pi_y(eta)``; of a number, the number itself. The linear predictors eta are
-functions of the parameters: those of each predictor in turn ("separate"), common slopes and
-thresholds ("parallel"), or slopes and the logarithm of a standard deviation ("scaled").
+density of what is seen of her outcome, she adds ``w_i log sum_c B_ic rho_ic f_ic``. Of a
+categorical outcome is seen a report of likelihood A[y], ``f = sum_y A[y] pi_y(eta)``; of a number,
+the number itself. Linear predictors eta have coefficients of their own, or common slopes.
 
 A report of law ``P(r) = sum_y pi_y(eta) Q[y, r]`` has the information ``sum_r d_r d_r' / P(r)`` on
-the linear predictors, d_r the derivative of P(r). Half the logarithm of its determinant is a
-penalty: where a maximum of the likelihood is at infinity the determinant vanishes, so that the
-penalised maximum is finite (Firth 1993; Heinze and Schemper 2002, for answers without noise).
+eta, d_r the derivative of P(r). Half the logarithm of its determinant is a penalty that makes
+maxima finite (Firth 1993; Heinze and Schemper 2002, for answers without noise).
 
-With phi_ic the unbiased indicator that respondent i is in configuration c of the private
-predictors, and a_iy that her outcome is y, the corrected log-likelihood is ``sum_i w_i sum_c phi_ic
-sum_y a_iy log pi_y(eta_ic)``. Given the true answers its mean is their log-likelihood, whatever the
-law of the private predictors. As indicators may be negative it need be neither concave nor bounded.
+With unbiased indicators phi_ic of configurations and a_iy of outcomes, the corrected log-likelihood
+is ``sum_i w_i sum_c phi_ic sum_y a_iy log pi_y(eta_ic)``. Given the true answers its mean is their
+log-likelihood. As indicators may be negative it need be neither concave nor bounded.
 """
 
 from __future__ import annotations
@@ -28,14 +24,25 @@ from functools import cache, cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array
+from ldpstats.labels import Codes
 from ldpstats.likelihood.joint import distinct_reports, each_once
 from ldpstats.reports.single import Reports
 
+Derivatives = tuple[Array, ...]  # a function of the linear predictors, and its derivatives
+Expansion = tuple[float, Array, Array]  # value, gradient and Hessian
+Tails = tuple[Array, Array, Array, Array]  # P(y <= a), P(y > a), two derivatives of the first
+
 _BLOCK = 1 << 20  # numbers of the largest array that is made at a time: it stays in the cache
+
+
+def scaled(M: Array) -> tuple[Array, Array]:
+    """A symmetric matrix in units of the roots of its diagonal, and these; one where it is zero."""
+    size = np.sqrt(np.abs(np.diagonal(M)))
+    size = np.where(size > 0.0, size, 1.0)
+    return M / np.outer(size, size), size
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +53,11 @@ class Seen:
     """
 
     table: Array
-    at: npt.NDArray[np.int64]
+    at: Codes
 
     def __getitem__(self, rows: Any) -> Array:
         """Likelihoods of some rows, (., k) or (c, ., k)."""
-        return np.asarray(self.table[..., self.at[rows], :])
-
-    def __len__(self) -> int:
-        return len(self.at)
+        return self.table[..., self.at[rows], :]
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +161,7 @@ class RegressionLikelihood:
 
     # -- derivatives ---------------------------------------------------------------------------
 
-    def evaluate(self, theta: Array) -> tuple[float, Array, Array]:
+    def evaluate(self, theta: Array) -> Expansion:
         """Value, score, shape (size,), and Hessian, (size, size)."""
         m, hessian = self.n_outcome, np.zeros((self.size, self.size))
         value, score = np.asarray(self.constant), np.zeros(self.size)
@@ -235,7 +239,7 @@ class RegressionLikelihood:
 class _Mixture(NamedTuple):
     """The law of what is seen over the configurations of private predictors."""
 
-    each: list[tuple[Array, ...]]  # log f in each, with derivatives by eta
+    each: list[Derivatives]  # log f in each, with derivatives by eta
     logs: Array  # log m, (..., n)
     posterior: Array  # P(configuration | all that is seen), (..., n, C)
     law: Array  # P(configuration | public covariates), (..., n, C)
@@ -253,11 +257,11 @@ class Outcome(ABC):
     q: ClassVar[int]
 
     @abstractmethod
-    def terms(self, eta: Array, seen: Array, order: int = 2) -> tuple[Array, ...]:
+    def terms(self, eta: Array, seen: Array, order: int = 2) -> Derivatives:
         """log f of what is seen, (..., n), and so many derivatives, (..., q) and (..., q, q)."""
 
     @abstractmethod
-    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
+    def moments(self, eta: Array, order: int = 0) -> Derivatives:
         """Probabilities of the categories, (..., n, k), and so many derivatives.
 
         Of shape (..., n, k, q) and (..., n, k, q, q). Of a number the mean, k = 1.
@@ -278,7 +282,7 @@ class Categorical(Outcome):
     k: int
 
 
-def _logit(eta: Array) -> tuple[Array, Array, Array, Array]:
+def _logit(eta: Array) -> Tails:
     from scipy.special import expit
 
     success, failure = expit(eta), expit(-eta)
@@ -286,14 +290,14 @@ def _logit(eta: Array) -> tuple[Array, Array, Array, Array]:
     return failure, success, slope, slope * (failure - success)
 
 
-def _probit(eta: Array) -> tuple[Array, Array, Array, Array]:
+def _probit(eta: Array) -> Tails:
     from scipy.special import ndtr
 
     slope = np.exp(-0.5 * eta**2) / np.sqrt(2.0 * np.pi)
     return ndtr(-eta), ndtr(eta), slope, -eta * slope
 
 
-def _cloglog(eta: Array) -> tuple[Array, Array, Array, Array]:
+def _cloglog(eta: Array) -> Tails:
     rate = np.exp(np.minimum(eta, 700.0))  # beyond, the probability of failure is zero anyway
     failure = np.exp(-rate)
     slope = rate * failure
@@ -307,10 +311,10 @@ class _Cumulative(Categorical):
     """One in which ``P(y <= a)`` is a function of the predictor eta_a alone."""
 
     @abstractmethod
-    def below(self, eta: Array) -> tuple[Array, Array, Array, Array]:
+    def below(self, eta: Array) -> Tails:
         """P(y <= a), P(y > a), and two derivatives of the first."""
 
-    def terms(self, eta: Array, seen: Array, order: int = 2) -> tuple[Array, ...]:
+    def terms(self, eta: Array, seen: Array, order: int = 2) -> Derivatives:
         below, above, slope, bend = self.below(eta)
         f = seen[..., 0] * below[..., 0] + seen[..., -1] * above[..., -1]
         if self.k > 2:
@@ -328,7 +332,7 @@ class _Cumulative(Categorical):
             second[..., range(self.q), range(self.q)] += gain * bend / each
         return value, first, second
 
-    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
+    def moments(self, eta: Array, order: int = 0) -> Derivatives:
         below, above, *derivatives = self.below(eta)
         parts, at = [below[..., :1], above[..., -1:]], [range(self.q)]
         if self.k > 2:
@@ -358,7 +362,7 @@ class Binary(_Cumulative):
 
     q: ClassVar[int] = 1
 
-    def terms(self, eta: Array, seen: Array, order: int = 2) -> tuple[Array, ...]:
+    def terms(self, eta: Array, seen: Array, order: int = 2) -> Derivatives:
         if order == 2 or self.link != "logit" or seen.min() <= _CLEAR * seen.max():
             return super().terms(eta, seen, order)
         from scipy.special import expit
@@ -368,7 +372,7 @@ class Binary(_Cumulative):
         f = seen[..., 0] + gain * success
         return np.log(f), (gain * success * (1.0 - success) / f)[..., None]
 
-    def below(self, eta: Array) -> tuple[Array, Array, Array, Array]:
+    def below(self, eta: Array) -> Tails:
         failure, success, slope, bend = LINKS[self.link](eta)
         return failure, success, -slope, -bend
 
@@ -383,7 +387,7 @@ class Ordered(_Cumulative):
     def q(self) -> int:  # type: ignore[override]
         return self.k - 1
 
-    def below(self, eta: Array) -> tuple[Array, Array, Array, Array]:
+    def below(self, eta: Array) -> Tails:
         above, below, slope, bend = _logit(eta)
         return below, above, slope, bend
 
@@ -403,9 +407,9 @@ class Multinomial(Categorical):
         whole -= whole.max(axis=-1, keepdims=True)
         np.exp(whole, out=whole)
         whole /= whole.sum(axis=-1, keepdims=True)
-        return np.asarray(whole)
+        return whole
 
-    def terms(self, eta: Array, seen: Array, order: int = 2) -> tuple[Array, ...]:
+    def terms(self, eta: Array, seen: Array, order: int = 2) -> Derivatives:
         p = self.mean(eta)
         joint = seen * p
         f = joint.sum(axis=-1)
@@ -415,7 +419,7 @@ class Multinomial(Categorical):
             # differences of the moments of posterior and prior
             return terms if order < 2 else (*terms, self.spread(posterior) - self.spread(p))
 
-    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
+    def moments(self, eta: Array, order: int = 0) -> Derivatives:
         p = self.mean(eta)
         moments = [p]
         if order:
@@ -453,7 +457,7 @@ class Normal(Outcome):
 
     q: ClassVar[int] = 2
 
-    def terms(self, eta: Array, seen: Array, order: int = 2) -> tuple[Array, ...]:
+    def terms(self, eta: Array, seen: Array, order: int = 2) -> Derivatives:
         each = np.exp(-eta[..., 1])
         z = (seen - eta[..., 0]) * each
         value = -0.5 * z**2 - eta[..., 1] - 0.5 * np.log(2.0 * np.pi)
@@ -463,7 +467,7 @@ class Normal(Outcome):
         second = -np.stack([each**2, 2.0 * z * each, 2.0 * z * each, 2.0 * z**2], axis=-1)
         return value, first, second.reshape(*eta.shape, 2)
 
-    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
+    def moments(self, eta: Array, order: int = 0) -> Derivatives:
         first = np.broadcast_to([[1.0, 0.0]], (*eta.shape[:-1], 1, 2))
         return (eta[..., :1], first, np.zeros((*eta.shape[:-1], 1, 2, 2)))[: order + 1]
 
@@ -474,7 +478,7 @@ class Poisson(Outcome):
 
     q: ClassVar[int] = 1
 
-    def terms(self, eta: Array, seen: Array, order: int = 2) -> tuple[Array, ...]:
+    def terms(self, eta: Array, seen: Array, order: int = 2) -> Derivatives:
         from scipy.special import gammaln
 
         with np.errstate(over="ignore"):
@@ -482,7 +486,7 @@ class Poisson(Outcome):
             value = seen * eta[..., 0] - rate[..., 0] - gammaln(seen + 1.0)
         return value, seen[..., None] - rate, -rate[..., None]
 
-    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
+    def moments(self, eta: Array, order: int = 0) -> Derivatives:
         rate = np.exp(eta)
         return (rate, rate[..., None], rate[..., None, None])[: order + 1]
 
@@ -499,52 +503,59 @@ def hermite(n: int, h: int) -> tuple[Array, Array]:
     return nodes[grid].T, logs[grid].sum(axis=0)
 
 
-def _averaged(law: Categorical, average: bool, eta: Array, order: int) -> tuple[Array, ...]:
-    """Moments of a law over intercepts; eta, (..., n, 2 h), are predictors and sds of these."""
-    h = law.q
-    nodes, logs = hermite(_AVERAGED[h - 1], h) if average else (np.zeros((1, h)), np.zeros(1))
-    moments: list[Any] = [0.0] * (order + 1)
-    for u, weight in zip(nodes, np.exp(logs), strict=True):
-        both = np.hstack([np.eye(h), np.diag(u)])  # derivatives of eta + sd u by eta and sd
-        given = law.moments(eta[..., :h] + eta[..., h:] * u, order)
-        for i, moment in enumerate(given):
-            if i:
-                moment = moment @ both
-            if i == 2:
-                moment = both.T @ moment
-            moments[i] = moments[i] + weight * moment
-    return tuple(moments)
-
-
 _AVERAGED = (41, 13)  # nodes along each of one or two intercepts
 
 
 @dataclass(frozen=True)
-class MixedBinary(Binary):
-    """Two categories, in groups: predictors are that of the typical group, and the sd of groups.
+class Mixed(Categorical):
+    """A law in groups: predictors are those of the typical group, and the sds of intercepts.
 
     Its moments are those of the population, whose groups differ; of the typical group, of intercept
-    zero, unless `average`. `within` is the law given the intercept.
+    zero, unless `average`.
     """
 
     average: bool = True
+
+    @property
+    @abstractmethod
+    def within(self) -> Categorical:
+        """The law given the intercepts of the group."""
+
+    def mean(self, eta: Array) -> Array:
+        return self.moments(eta)[0]
+
+    def moments(self, eta: Array, order: int = 0) -> Derivatives:
+        law, h = self.within, self.within.q
+        nodes, logs = np.zeros((1, h)), np.zeros(1)
+        if self.average:
+            nodes, logs = hermite(_AVERAGED[h - 1], h)
+        moments: list[Any] = [0.0] * (order + 1)
+        for u, weight in zip(nodes, np.exp(logs), strict=True):
+            both = np.hstack([np.eye(h), np.diag(u)])  # derivatives of eta + sd u by eta and sd
+            given = law.moments(eta[..., :h] + eta[..., h:] * u, order)
+            for i, moment in enumerate(given):
+                if i:
+                    moment = moment @ both
+                if i == 2:
+                    moment = both.T @ moment
+                moments[i] = moments[i] + weight * moment
+        return tuple(moments)
+
+
+@dataclass(frozen=True)
+class MixedBinary(Mixed, Binary):
+    """Two categories, in groups with an intercept."""
 
     q: ClassVar[int] = 2
 
     @property
     def within(self) -> Binary:
-        """The law given the intercept of the group."""
         return Binary(self.link)
-
-    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
-        return _averaged(self.within, self.average, eta, order)
 
 
 @dataclass(frozen=True)
-class MixedMultinomial(Multinomial):
-    """k categories, in groups with an intercept for each but the first: see `MixedBinary`."""
-
-    average: bool = True
+class MixedMultinomial(Mixed, Multinomial):
+    """k categories, in groups with an intercept for each but the first."""
 
     @property
     def q(self) -> int:  # type: ignore[override]
@@ -552,14 +563,7 @@ class MixedMultinomial(Multinomial):
 
     @property
     def within(self) -> Multinomial:
-        """The law given the intercepts of the group."""
         return Multinomial(self.k)
-
-    def mean(self, eta: Array) -> Array:
-        return self.moments(eta)[0]
-
-    def moments(self, eta: Array, order: int = 0) -> tuple[Array, ...]:
-        return _averaged(self.within, self.average, eta, order)
 
 
 # -- Reports on one variable as what a regression needs of them: the likelihood of each -----------
@@ -585,8 +589,6 @@ def likelihoods(groups: Sequence[Reports], candidates: Any = None) -> tuple[Seen
 
 # -- Rows of a regression that are alike, made one ------------------------------------------------
 
-
-Codes = npt.NDArray[np.int64]
 
 _LOOKED_AT = 4096  # rows that show whether many are alike
 _FEW = 0.7  # share of distinct ones among them, above which rows are left as they are
@@ -626,7 +628,7 @@ _TINY = 1e-300  # probabilities below are of reports that do not occur
 class ReportLaw:
     """Channels, (k, l) each, of the reports on a categorical outcome, and the one of each row."""
 
-    channels: tuple[Array, ...]
+    channels: Derivatives
     at: Codes
 
     def take(self, rows: Any) -> ReportLaw:
@@ -670,12 +672,10 @@ class ExpectedInformation:
             if d.shape[1] == 1:
                 return (d[:, 0] ** 2 / P).sum(axis=1)[:, None, None], (P, d)
             return (d / P[:, None, :]) @ d.transpose(0, 2, 1), (P, d)
-        information = np.zeros((len(eta), self.outcome.q, self.outcome.q))
         if isinstance(self.outcome, Poisson):
-            information[:, 0, 0] = np.exp(eta[:, 0])
-        if isinstance(self.outcome, Normal):
-            information[:, 0, 0] = np.exp(-2.0 * eta[:, 1])
-            information[:, 1, 1] = 2.0
+            return np.exp(eta)[:, :, None], None
+        information = np.zeros((len(eta), 2, 2))  # of a normal law
+        information[:, 0, 0], information[:, 1, 1] = np.exp(-2.0 * eta[:, 1]), 2.0
         return information, None
 
     def matrix(self, theta: Array, kept: list[Any] | None = None) -> Array:
@@ -686,7 +686,7 @@ class ExpectedInformation:
             J, law = self._row(eta, Q)
             total += design.hessian(theta, J * w[:, None, None], np.zeros(eta.shape))
             if kept is not None:
-                kept.append((design, w, eta, Q, law))
+                kept.append((design, w, eta, Q, law, J))
         return total
 
     def penalty(self, theta: Array, with_slope: bool = True) -> tuple[float, Array]:
@@ -700,29 +700,25 @@ class ExpectedInformation:
             return 0.5 * float(size), np.zeros(0)
         inverse = np.linalg.inv(matrix)
         slope = self.designs[0].stretch(theta)[1]
-        for design, w, eta, Q, law in kept:
+        for design, w, eta, Q, law, J in kept:
             S = design.quadratic(theta, inverse)
-            by_eta = np.zeros(eta.shape)  # of tr(S J), S held fixed
-            if law is not None and Q is not None:
-                by_eta = self._row_slope(eta, Q, law[0], law[1], S)
-            elif isinstance(self.outcome, Poisson):
-                by_eta[:, 0] = np.exp(eta[:, 0]) * S[:, 0, 0]
-            elif isinstance(self.outcome, Normal):
-                by_eta[:, 1] = -2.0 * np.exp(-2.0 * eta[:, 1]) * S[:, 0, 0]
+            # derivatives of tr(S J), S held fixed
+            if law is None:
+                by = [1.0] if isinstance(self.outcome, Poisson) else [0.0, -2.0]
+                by_eta = np.outer(J[:, 0, 0] * S[:, 0, 0], by)
+            elif eta.shape[1] == 1:
+                share, d = law[1][:, 0] / law[0], law[1][:, 0]
+                bend = self.outcome.moments(eta, 2)[2][:, :, 0, 0]
+                twice = 2.0 * ((share @ Q.T) * bend).sum(axis=1)
+                by_eta = S[:, 0] * (twice - (share**2 * d).sum(axis=1))[:, None]
+            else:
+                P, d = law
+                along = (S @ d) / P[:, None, :]  # (n, q, l)
+                squares = (along * d).sum(axis=1) / P
+                by_eta = 2.0 * self.outcome.bent(eta, along @ Q.T)
+                by_eta = by_eta - (d @ squares[:, :, None])[:, :, 0]
             slope = slope + 0.5 * design.adjoint(theta, by_eta * w[:, None])
         return 0.5 * float(size), slope
-
-    def _row_slope(self, eta: Array, Q: Array, P: Array, d: Array, S: Array) -> Array:
-        """Derivative by the predictors of ``tr(S J)`` of reports, S held fixed; (n, q)."""
-        if d.shape[1] == 1:
-            share = d[:, 0] / P
-            bend = self.outcome.moments(eta, 2)[2][:, :, 0, 0]
-            twice = 2.0 * ((share @ Q.T) * bend).sum(axis=1)
-            return np.asarray(S[:, 0] * (twice - (share**2 * d[:, 0]).sum(axis=1))[:, None])
-        along = (S @ d) / P[:, None, :]  # (n, q, l)
-        squares = (along * d).sum(axis=1) / P
-        twice = 2.0 * self.outcome.bent(eta, along @ Q.T)
-        return np.asarray(twice - (d @ squares[:, :, None])[:, :, 0])
 
 
 # -- The log-likelihood of completed data, whose weights may be negative ---------------------------
@@ -778,17 +774,12 @@ class CompletedLikelihood:
             if self.is_seen:
                 yield design, w, self.outcome.terms(eta, a, order)
                 continue
-            assert isinstance(self.outcome, Categorical)
             a = a if a.ndim == 2 else a[:, c]
-            terms: list[Any] = []
-            for y, certain in enumerate(np.eye(self.outcome.k)):
-                each = self.outcome.terms(eta, certain, order)
-                shares = [a[:, y].reshape(-1, *[1] * i) for i in range(order + 1)]
-                known = [
-                    np.where(share == 0.0, 0.0, share * one)
-                    for share, one in zip(shares, each, strict=False)
-                ]
-                terms = [there + one for there, one in zip(terms or [0.0] * 3, known, strict=False)]
+            terms: list[Any] = [0.0] * (order + 1)
+            for share, certain in zip(a.T, np.eye(a.shape[1]), strict=True):
+                for i, one in enumerate(self.outcome.terms(eta, certain, order)[: order + 1]):
+                    each = share.reshape(-1, *[1] * i)
+                    terms[i] = terms[i] + np.where(each == 0.0, 0.0, each * one)
             yield design, w, terms
 
     def value(self, theta: Array) -> float:
@@ -797,7 +788,7 @@ class CompletedLikelihood:
             total = sum(float(w @ terms[0]) for _, w, terms in self._parts(theta, 0))
         return total if np.isfinite(total) else -np.inf
 
-    def evaluate(self, theta: Array) -> tuple[float, Array, Array]:
+    def evaluate(self, theta: Array) -> Expansion:
         """Value, first and second derivatives."""
         total, score = 0.0, np.zeros(self.size)
         hessian = np.zeros((self.size, self.size))
@@ -894,40 +885,61 @@ class Separate(Predictors):
     """Coefficients of their own for each predictor, one predictor after the other."""
 
     @property
+    def h(self) -> int:
+        """Number of predictors with coefficients; the others are parameters, the last ones."""
+        return self.q
+
+    @property
     def size(self) -> int:
-        return self.q * self.p
+        return self.h * self.p + self.q - self.h
 
     def eta(self, theta: Array) -> Array:
-        linear = theta.reshape(-1, self.p) @ self.X.T
-        linear = linear.reshape(*theta.shape[:-1], self.q, self.n).swapaxes(-1, -2)
-        return linear if self.offset is None else linear + self.offset[:, None]
+        h, m = self.h, self.h * self.p
+        linear = theta[..., :m].reshape(-1, self.p) @ self.X.T
+        linear = linear.reshape(*theta.shape[:-1], h, self.n).swapaxes(-1, -2)
+        if self.offset is not None:
+            linear = linear + self.offset[:, None]
+        if h == self.q:
+            return linear
+        rest = np.broadcast_to(theta[..., None, m:], (*linear.shape[:-1], self.q - h))
+        return np.concatenate([linear, rest], axis=-1)
 
     def adjoint(self, theta: Array, G: Array) -> Array:
-        each = G.swapaxes(-1, -2).reshape(-1, self.n) @ self.X
-        return np.asarray(each.reshape(*G.shape[:-2], self.size))
+        each = G[..., : self.h].swapaxes(-1, -2).reshape(-1, self.n) @ self.X
+        each = each.reshape(*G.shape[:-2], self.h * self.p)
+        return np.concatenate([each, G[..., self.h :].sum(axis=-2)], axis=-1)
 
     def hessian(self, theta: Array, W: Array, G: Array) -> Array:
         if self.q == 1:
-            return np.asarray((self.X * W[:, 0]).T @ self.X)
-        p, hessian = self.p, np.empty((self.size, self.size))
-        for a in range(self.q):
+            return (self.X * W[:, 0]).T @ self.X
+        h, p, m = self.h, self.p, self.h * self.p
+        hessian = np.empty((self.size, self.size))
+        for a in range(h):
             # the blocks from the diagonal on
-            weighted = (W[:, a, a:, None] * self.X[:, None, :]).reshape(self.n, -1)
-            hessian[a * p : (a + 1) * p, a * p :] = self.X.T @ weighted
-            hessian[a * p :, a * p : (a + 1) * p] = hessian[a * p : (a + 1) * p, a * p :].T
+            own = slice(a * p, (a + 1) * p)
+            weighted = (W[:, a, a:h, None] * self.X[:, None, :]).reshape(self.n, -1)
+            hessian[own, a * p : m] = self.X.T @ weighted
+            hessian[a * p : m, own] = hessian[own, a * p : m].T
+            hessian[own, m:] = self.X.T @ W[:, a, h:]
+        hessian[m:, :m] = hessian[:m, m:].T
+        hessian[m:, m:] = W[:, h:, h:].sum(axis=0)
         return hessian
 
     def rows(self, theta: Array, G: Array) -> Array:
-        return np.asarray((G[:, :, None] * self.X[:, None, :]).reshape(self.n, self.size))
+        each = (G[:, : self.h, None] * self.X[:, None, :]).reshape(self.n, self.h * self.p)
+        return np.hstack([each, G[:, self.h :]]) if self.h < self.q else each
 
     def quadratic(self, theta: Array, V: Array) -> Array:
-        q, p = self.q, self.p
+        q, h, p, m = self.q, self.h, self.p, self.h * self.p
         if q == 1:
             return np.asarray(np.einsum("np,np->n", self.X @ V, self.X)[:, None, None])
-        product = (self.X @ V.reshape(q, p, q * p).transpose(1, 0, 2).reshape(p, -1)).reshape(
-            self.n, q, q, p
-        )
-        return np.asarray(np.einsum("nabp,np->nab", product, self.X))
+        own = V[:m, :m].reshape(h, p, m).transpose(1, 0, 2).reshape(p, -1)
+        forms = np.empty((self.n, q, q))
+        forms[:, :h, :h] = np.einsum("nabp,np->nab", (self.X @ own).reshape(-1, h, h, p), self.X)
+        forms[:, :h, h:] = np.einsum("np,apb->nab", self.X, V[:m, m:].reshape(h, p, q - h))
+        forms[:, h:, :h] = forms[:, :h, h:].transpose(0, 2, 1)
+        forms[:, h:, h:] = V[m:, m:]
+        return forms
 
 
 @dataclass(frozen=True, eq=False)
@@ -995,55 +1007,11 @@ class Parallel(Predictors):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Scaled(Predictors):
-    """Slopes of the first predictor; the second is a parameter itself, the last."""
-
-    @property
-    def size(self) -> int:
-        return self.p + 1
-
-    def eta(self, theta: Array) -> Array:
-        linear = theta[..., :-1] @ self.X.T
-        if self.offset is not None:
-            linear = linear + self.offset
-        return np.stack(np.broadcast_arrays(linear, theta[..., -1:]), axis=-1)
-
-    def adjoint(self, theta: Array, G: Array) -> Array:
-        return np.concatenate([G[..., 0] @ self.X, G[..., 1:].sum(axis=-2)], axis=-1)
-
-    def hessian(self, theta: Array, W: Array, G: Array) -> Array:
-        p, hessian = self.p, np.empty((self.size, self.size))
-        hessian[:p, :p] = (self.X * W[:, 0, 0][:, None]).T @ self.X
-        hessian[:p, p] = hessian[p, :p] = self.X.T @ W[:, 0, 1]
-        hessian[p, p] = W[:, 1, 1].sum()
-        return hessian
-
-    def rows(self, theta: Array, G: Array) -> Array:
-        return np.hstack([G[:, :1] * self.X, G[:, 1:]])
-
-    def quadratic(self, theta: Array, V: Array) -> Array:
-        p, forms = self.p, np.empty((self.n, 2, 2))
-        forms[:, 0, 0] = np.einsum("np,np->n", self.X @ V[:p, :p], self.X)
-        forms[:, 0, 1] = forms[:, 1, 0] = self.X @ V[:p, p]
-        forms[:, 1, 1] = V[p, p]
-        return forms
-
-
-@dataclass(frozen=True, eq=False)
-class Intercepts(Predictors):
-    """Separate coefficients of half of the predictors; the others are parameters, the last ones.
-
-    These are the standard deviations of intercepts of groups, one for each of the former.
-    """
-
-    @property
-    def size(self) -> int:
-        return self.h * (self.p + 1)
+class Intercepts(Separate):
+    """Half of the predictors have coefficients; the others are their standard deviations."""
 
     @property
     def h(self) -> int:
-        """Number of predictors with coefficients, and of standard deviations."""
         return self.q // 2
 
     @property
@@ -1051,45 +1019,19 @@ class Intercepts(Predictors):
         """The predictors with coefficients: those of the group of intercept zero."""
         return Separate(self.X, self.h, self.offset)
 
-    def eta(self, theta: Array) -> Array:
-        fixed, h = self.fixed.eta(theta[..., : -self.h]), self.h
-        sd = np.broadcast_to(theta[..., None, -h:], fixed.shape)
-        return np.concatenate([fixed, sd], axis=-1)
 
-    def adjoint(self, theta: Array, G: Array) -> Array:
-        h = self.h
-        slopes = self.fixed.adjoint(theta[..., :-h], G[..., :h])
-        return np.concatenate([slopes, G[..., h:].sum(axis=-2)], axis=-1)
+class Scaled(Intercepts):
+    """Slopes of the mean of a number, and the logarithm of its standard deviation."""
 
-    def hessian(self, theta: Array, W: Array, G: Array) -> Array:
-        h, m = self.h, self.size - self.h
-        hessian = np.empty((self.size, self.size))
-        hessian[:m, :m] = self.fixed.hessian(theta[:m], W[:, :h, :h], G[:, :h])
-        hessian[:m, m:] = np.einsum("np,nab->apb", self.X, W[:, :h, h:]).reshape(m, h)
-        hessian[m:, :m] = hessian[:m, m:].T
-        hessian[m:, m:] = W[:, h:, h:].sum(axis=0)
-        return hessian
 
-    def rows(self, theta: Array, G: Array) -> Array:
-        h = self.h
-        return np.hstack([self.fixed.rows(theta[:-h], G[:, :h]), G[:, h:]])
-
-    def quadratic(self, theta: Array, V: Array) -> Array:
-        h, m = self.h, self.size - self.h
-        forms = np.empty((self.n, self.q, self.q))
-        forms[:, :h, :h] = self.fixed.quadratic(theta[:m], V[:m, :m])
-        forms[:, :h, h:] = np.einsum("np,apb->nab", self.X, V[:m, m:].reshape(h, self.p, h))
-        forms[:, h:, :h] = forms[:, :h, h:].transpose(0, 2, 1)
-        forms[:, h:, h:] = V[m:, m:]
-        return forms
+_PREDICTORS: dict[type[Outcome], type[Predictors]] = {
+    Ordered: Parallel,
+    Normal: Scaled,
+    MixedBinary: Intercepts,
+    MixedMultinomial: Intercepts,
+}
 
 
 def predictors_of(outcome: Outcome, X: Array, offset: Array | None = None) -> Predictors:
     """The linear predictors that an outcome has."""
-    if isinstance(outcome, Ordered):
-        return Parallel(X, outcome.q, offset)
-    if isinstance(outcome, Normal):
-        return Scaled(X, outcome.q, offset)
-    if isinstance(outcome, MixedBinary | MixedMultinomial):
-        return Intercepts(X, outcome.q, offset)
-    return Separate(X, outcome.q, offset)
+    return _PREDICTORS.get(type(outcome), Separate)(X, outcome.q, offset)

@@ -18,14 +18,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import Array, distribution, one_of
+from ldpstats.arguments import Array, distribution, one_of, record
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import encode
 from ldpstats.likelihood.blocks import BlockDesign
@@ -45,7 +45,7 @@ def nats_to_gain(nobs: int, gap: float) -> float:
     return nobs * (gap + _ROUNDING)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Likelihood:
     """Log-likelihood ``sum_i n_i log (W p)_i`` of a distribution p on k categories; concave in p.
 
@@ -118,32 +118,16 @@ class Likelihood:
         return nats_to_gain(self.nobs, self.gap(p))
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Solution:
-    """What an estimator found.
+    """What an estimator found."""
 
-    Parameters
-    ----------
-    p : array, shape (k,)
-        The estimate.
-    gap : float
-        Certificate per report (see `Likelihood.gap`); nan where no likelihood is maximised.
-    n_iter : int
-        Iterations used; 0 for closed forms.
-    converged : bool
-        Whether the estimator's own certificate was reached.
-    message : str
-        How it ended, in words.
-    support : array of int, shape (s,), or None
-        Positions that the estimator selected, for those that select; None for all.
-    """
-
-    p: Array
-    gap: float
-    n_iter: int
-    converged: bool
-    message: str
-    support: Array | None = None
+    p: Array  # (k,), the estimate
+    gap: float  # per report (see `Likelihood.gap`); nan where no likelihood is maximised
+    n_iter: int  # 0 for closed forms
+    converged: bool  # whether the estimator's own certificate was reached
+    message: str  # how it ended, in words
+    support: Array | None = None  # (s,), positions that were selected; None for all
 
     @property
     def ended(self) -> dict[str, Any]:
@@ -158,31 +142,19 @@ _BLOCK = 1 << 21  # entries of W that are unpacked at a time (16 MB as float64)
 _SMALL = 1 << 21  # entries of W up to which the dense matrix is the fastest form
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Reduction:
-    """A likelihood of fewer categories whose maximum q gives that of all, q[places] * shares.
+    """A likelihood of k' categories whose maximum q gives that of all k, q[places] * shares."""
 
-    Parameters
-    ----------
-    whole : Rows, shape (u, k)
-        The rows of all categories, `prepared`.
-    W, n : Rows, shape (u', k'), and array, shape (u',)
-        The smaller problem: its rows and counts.
-    places : array of int, shape (k,)
-        Which of the k' categories each of the k belongs to.
-    shares : array, shape (k,)
-        Its share of that category at the maximum.
-    """
-
-    whole: Rows
-    W: Rows
-    n: Array
-    places: Array
-    shares: Array
+    whole: Rows  # (u, k), of all categories, `prepared`
+    W: Rows  # (u', k')
+    n: Array  # (u',)
+    places: Array  # (k,): which of the k' categories each belongs to
+    shares: Array  # (k,): its share of that category at the maximum
 
     def expanded(self, q: Array) -> Array:
         """The p, shape (k,), that belongs to q, shape (k',)."""
-        return np.asarray(q[self.places] * self.shares)
+        return q[self.places] * self.shares
 
 
 class Rows(ABC):
@@ -198,6 +170,7 @@ class Rows(ABC):
     is_joint: ClassVar[bool] = False
     is_table: ClassVar[bool] = False
     may_be_dense: ClassVar[bool] = False
+    by_report: ClassVar[tuple[str, ...]] = ()  # fields that have an entry for each report
 
     @property
     @abstractmethod
@@ -235,9 +208,16 @@ class Rows(ABC):
     def take(self, start: int, stop: int) -> Array:
         """Rows `start` to `stop` as a dense (stop - start, k) float64 array."""
 
-    @abstractmethod
-    def select(self, keep: Array) -> Rows:
+    def select(self, keep: Array) -> Self:
         """The rows where the boolean `keep`, shape (u,), is true, in the same form."""
+        whole: Any = self  # a dataclass
+        own = {name: getattr(self, name) for name in self.by_report}
+        kept = {
+            name: value.select(keep) if isinstance(value, Rows) else value[keep]
+            for name, value in own.items()
+            if value is not None
+        }
+        return replace(whole, **kept)  # type: ignore[no-any-return]
 
     # -- what a solver asks
 
@@ -328,12 +308,13 @@ class Rows(ABC):
         return self.gram(v)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class DenseRows(Rows):
     """An explicit matrix, shape (u, k), with an optional scale per row."""
 
     W: Array
     scale: Array | None = None
+    by_report = ("W", "scale")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -344,25 +325,18 @@ class DenseRows(Rows):
         return np.zeros(self.W.shape[0]) if self.scale is None else self.scale
 
     def mix(self, p: Array) -> Array:
-        return np.asarray(self.W @ p)
+        return p @ self.W.T
 
     def adjoint(self, v: Array) -> Array:
-        return np.asarray(v @ self.W)
+        return v @ self.W
 
-    def mix_each(self, p: Array) -> Array:
-        return np.asarray(p @ self.W.T)
-
-    def adjoint_each(self, v: Array) -> Array:
-        return np.asarray(v @ self.W)
+    mix_each, adjoint_each = mix, adjoint
 
     def take(self, start: int, stop: int) -> Array:
         return self.W[start:stop]
 
-    def select(self, keep: Array) -> DenseRows:
-        return DenseRows(self.W[keep], None if self.scale is None else self.scale[keep])
 
-
-@dataclass(frozen=True, eq=False)
+@record
 class UniformRows(Rows):
     """Rows ``b_y + a [x == y]``, y = codes[i], of a channel a I + 1 b' (k-RR, uRR), in O(u) memory.
 
@@ -374,6 +348,7 @@ class UniformRows(Rows):
     a: float
     b: float | Array
     k: int
+    by_report = ("codes",)
 
     @cached_property
     def background(self) -> Any:
@@ -407,9 +382,6 @@ class UniformRows(Rows):
         block.T[:] = np.broadcast_to(self.background, self.codes.shape)[start:stop]
         block[np.arange(codes.size), codes] += self.a
         return block
-
-    def select(self, keep: Array) -> UniformRows:
-        return replace(self, codes=self.codes[keep])
 
     def closed_form(self, n: Array) -> Array | None:
         """By water-filling (KBR16 Proposition 6), unless reports contradict their label."""
@@ -457,11 +429,49 @@ def log_noise(packed: npt.NDArray[np.uint8], p0: float | Array, n_bits: int) -> 
     return np.asarray(ones * np.log(p0) + (n_bits - ones) * np.log1p(-p0))
 
 
+# -- Likelihoods with two values: of reports that support some categories, and others not ---------
+
+
+class TwoValued(Rows):
+    """Entries are `present` where a report supports a category, and `absent` elsewhere.
+
+    Both are numbers, or of shape (k,).
+    """
+
+    is_structured: ClassVar[bool] = True
+    # annotations only: a subclass has them as fields or as properties
+    present: float | Array
+    absent: float | Array
+
+    @abstractmethod
+    def supported(self, p: Array) -> Array:
+        """Sum of p, (k,), over the categories that each report supports, (u,)."""
+
+    @abstractmethod
+    def supports(self, v: Array) -> Array:
+        """Sum of v, (u,), over the reports that support each category, (k,)."""
+
+    def mix(self, p: Array) -> Array:
+        gain = self.present - self.absent
+        return np.asarray(np.sum(self.absent * p) + self.supported(gain * p))
+
+    def mix_squares(self, p: Array) -> Array:
+        low = self.absent**2
+        return np.asarray(np.sum(low * p) + self.supported((self.present**2 - low) * p))
+
+    def adjoint(self, v: Array) -> Array:
+        return self.adjoints(v)[0]
+
+    def adjoints(self, v: Array) -> tuple[Array, Array]:
+        one, zero, total, sums = self.present, self.absent, float(v.sum()), self.supports(v)
+        return zero * total + (one - zero) * sums, zero**2 * total + (one**2 - zero**2) * sums
+
+
 # -- Likelihoods of unary (RAPPOR-like) reports: a bit a category ---------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class UnaryRows(Rows):
+@record
+class UnaryRows(TwoValued):
     """Rows of a unary channel: category x sets bit x with p1, every other bit with p0 < p1.
 
     Where bits differ in their noise p1 and p0 are arrays, shape (k,).
@@ -471,27 +481,26 @@ class UnaryRows(Rows):
     absent = (1-p1)/(1-p0): the exact likelihood of a whole report (KBR16's Proposition 7 multiplies
     the bits as if they were independent given p, which they are not).
 
-    `packed` has shape (u, ceil(k/8)), bit j of a report in byte j // 8 at position j % 8.
+    `packed` has shape (u, ceil(k/8)), bit j of a report in byte j // 8 at position j % 8. Of many
+    reports products are compiled: by bytes, or along the set bits where these are few.
     """
 
-    is_structured: ClassVar[bool] = True
     packed: npt.NDArray[np.uint8]
     p1: float | Array
     p0: float | Array
     k: int
+    by_report = ("packed",)
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.packed.shape[0], self.k
 
     @property
-    def present(self) -> float | Array:
-        """Scaled likelihood of the categories whose bit is set."""
+    def present(self) -> float | Array:  # type: ignore[override]
         return self.p1 / self.p0
 
     @property
-    def absent(self) -> float | Array:
-        """Scaled likelihood of the categories whose bit is not set."""
+    def absent(self) -> float | Array:  # type: ignore[override]
         return (1.0 - self.p1) / (1.0 - self.p0)
 
     @cached_property
@@ -499,23 +508,22 @@ class UnaryRows(Rows):
         return log_noise(self.packed, self.p0, self.k)
 
     def take(self, start: int, stop: int) -> Array:
-        bits = np.unpackbits(self.packed[start:stop], axis=1, count=self.k, bitorder="little")
-        block = bits.astype(np.float64)
+        block = self._bits(start, stop).astype(np.float64)
         block *= self.present - self.absent
         block += self.absent
         return block
 
-    def select(self, keep: Array) -> Self:
-        return replace(self, packed=self.packed[keep])
+    def _bits(self, start: int = 0, stop: int | None = None) -> Array:
+        some = self.packed[start:stop]
+        return np.unpackbits(some, axis=1, count=self.k, bitorder="little")
 
     def prepared(self) -> Rows:
-        packed = np.ascontiguousarray(self.packed)
-        return dense_if_small(PackedRows(packed, self.p1, self.p0, self.k))
+        return dense_if_small(replace(self, packed=np.ascontiguousarray(self.packed)))
 
-
-@dataclass(frozen=True, eq=False)
-class PackedRows(UnaryRows):
-    """`UnaryRows` with compiled products: by bytes, or along the set bits where these are few."""
+    @property
+    def _is_large(self) -> bool:
+        """Whether compiled products repay the import of numba."""
+        return bool(self.packed.shape[0] * self.k > _SMALL)
 
     @cached_property
     def _listed(self) -> tuple[Array, Array] | None:
@@ -523,54 +531,43 @@ class PackedRows(UnaryRows):
 
         return listed(self.packed)
 
-    def mix(self, p: Array) -> Array:
+    def supported(self, p: Array) -> Array:
+        if not self._is_large:
+            return np.asarray(self._bits() @ p)
         from ldpstats.kernels.bits import bit_mix, list_mix
 
-        gain = (self.present - self.absent) * p
-        owned = list_mix(*self._listed, gain) if self._listed else bit_mix(self.packed, gain)
-        return np.asarray(np.sum(self.absent * p) + owned)
+        return list_mix(*self._listed, p) if self._listed else bit_mix(self.packed, p)
 
-    def adjoint(self, v: Array) -> Array:
-        return self.adjoints(v)[0]
-
-    def adjoints(self, v: Array) -> tuple[Array, Array]:
-        one, zero, total, sums = self.present, self.absent, float(v.sum()), self._sums(v)
-        return zero * total + (one - zero) * sums, zero**2 * total + (one**2 - zero**2) * sums
-
-    def gram(self, v: Array) -> Array:
-        if not self._listed:
-            return super().gram(v)
-        from ldpstats.kernels.bits import list_gram
-
-        zero, gain = self.absent, self.present - self.absent
-        gain, zero = np.broadcast_to(gain, self.k), np.broadcast_to(zero, self.k)
-        cross = np.outer(gain * self._sums(v), zero)
-        pairs = np.outer(gain, gain) * list_gram(*self._listed, v, self.k)
-        return np.asarray(pairs + cross + cross.T + np.outer(zero, zero) * v.sum())
-
-    def prepared(self) -> Rows:
-        return dense_if_small(self)
-
-    def linear(self, v: Array, total: float) -> Array:
-        """``(m - p0 total) / (p1 - p0)`` for the weight m of the reports that have each bit set."""
-        sums, _ = self.adjoints(v)  # absent times total + (present - absent) m
-        m = (sums - self.absent * total) / (self.present - self.absent)
-        return np.asarray((m - self.p0 * total) / (self.p1 - self.p0))
-
-    def _sums(self, v: Array) -> Array:
-        """Weighted sums of the bits, shape (k,)."""
+    def supports(self, v: Array) -> Array:
+        if not self._is_large:
+            return np.asarray(v @ self._bits())
         from ldpstats.kernels.bits import bit_sums, list_sums
 
         if self._listed:
             return list_sums(*self._listed, v, self.k)
         return bit_sums(self.packed, v, self.k)
 
+    def gram(self, v: Array) -> Array:
+        if not self._is_large or not self._listed:
+            return super().gram(v)
+        from ldpstats.kernels.bits import list_gram
+
+        zero, gain = self.absent, self.present - self.absent
+        gain, zero = np.broadcast_to(gain, self.k), np.broadcast_to(zero, self.k)
+        cross = np.outer(gain * self.supports(v), zero)
+        pairs = np.outer(gain, gain) * list_gram(*self._listed, v, self.k)
+        return np.asarray(pairs + cross + cross.T + np.outer(zero, zero) * v.sum())
+
+    def linear(self, v: Array, total: float) -> Array:
+        """``(m - p0 total) / (p1 - p0)`` for the weight m of the reports that have each bit set."""
+        return np.asarray((self.supports(v) - self.p0 * total) / (self.p1 - self.p0))
+
 
 # -- Likelihoods of reports that are subsets of the categories, all of one size -------------------
 
 
-@dataclass(frozen=True, eq=False)
-class SubsetRows(PackedRows):
+@record
+class SubsetRows(UnaryRows):
     """Rows of subset selection: ``W[i, x]`` is one where report i holds x, else `ratio`.
 
     `p1` and `p0` are P(x in the report) of the category itself and of any other, `ratio` the
@@ -582,19 +579,16 @@ class SubsetRows(PackedRows):
     log_high: float
 
     @property
-    def present(self) -> float:
+    def present(self) -> float:  # type: ignore[override]
         return 1.0
 
     @property
-    def absent(self) -> float:
+    def absent(self) -> float:  # type: ignore[override]
         return self.ratio
 
     @cached_property
     def log_scale(self) -> Array:
         return np.full(len(self.packed), self.log_high)
-
-    def prepared(self) -> Rows:
-        return dense_if_small(replace(self, packed=np.ascontiguousarray(self.packed)))
 
 
 # -- Likelihoods of labels that stand for blocks of categories ------------------------------------
@@ -603,19 +597,20 @@ class SubsetRows(PackedRows):
 _MOST_PARTS = 128  # that a model of the Hessian keeps apart
 
 
-@dataclass(frozen=True, eq=False)
-class BlockRows(Rows):
-    """Rows of a block design: ``W[i, x]`` is one where the block of label i holds x, else `ratio`.
+@record
+class BlockRows(TwoValued):
+    """Rows of a block design: ``W[i, x]`` is one where the block of label i holds x, else `absent`.
 
     Products take one transform of the design; `high` is the scale of every row.
     """
 
-    is_structured: ClassVar[bool] = True
     may_be_dense: ClassVar[bool] = True
     codes: Array
     design: BlockDesign
-    ratio: float
+    absent: float
     high: float
+    present = 1.0
+    by_report = ("codes",)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -625,31 +620,14 @@ class BlockRows(Rows):
     def log_scale(self) -> Array:
         return np.full(self.codes.size, np.log(self.high))
 
-    def mix(self, p: Array) -> Array:
-        inside = self.design.masses(p)[self.codes]
-        return np.asarray(self.ratio * p.sum() + (1.0 - self.ratio) * inside)
+    def supported(self, p: Array) -> Array:
+        return self.design.masses(p)[self.codes]
 
-    def mix_squares(self, p: Array) -> Array:
-        inside, square = self.design.masses(p)[self.codes], self.ratio**2
-        return np.asarray(square * p.sum() + (1.0 - square) * inside)
-
-    def adjoint(self, v: Array) -> Array:
-        return np.asarray(self.ratio * v.sum() + (1.0 - self.ratio) * self._inside(v))
-
-    def adjoints(self, v: Array) -> tuple[Array, Array]:
-        inside, total, square = self._inside(v), float(v.sum()), self.ratio**2
-        first = self.ratio * total + (1.0 - self.ratio) * inside
-        return first, square * total + (1.0 - square) * inside
-
-    def _inside(self, v: Array) -> Array:
-        """Weighted number of the reports that hold each category, shape (k,)."""
+    def supports(self, v: Array) -> Array:
         return self.design.tallies(np.bincount(self.codes, v, self.design.n_labels))
 
     def take(self, start: int, stop: int) -> Array:
-        return np.where(self.design.holds(self.codes[start:stop]), 1.0, self.ratio)
-
-    def select(self, keep: Array) -> BlockRows:
-        return replace(self, codes=self.codes[keep])
+        return np.where(self.design.holds(self.codes[start:stop]), 1.0, self.absent)
 
     def groups(self, v: Array) -> list[tuple[Rows, Array]]:
         """The reports of each part of the design, which tell of other categories each."""
@@ -664,15 +642,15 @@ class BlockRows(Rows):
         design = self.design  # others add alike if two categories share as many labels as any
         l, s = design.n_labels, design.size  # noqa: E741
         common = design.common if design.common is not None else s * s / l
-        Z = s + (l - s) * self.ratio
-        own, other = s / Z, (common + (s - common) * self.ratio) / Z
-        return np.asarray((self._inside(v) - other * total) / (own - other))
+        Z = s + (l - s) * self.absent
+        own, other = s / Z, (common + (s - common) * self.absent) / Z
+        return (self.supports(v) - other * total) / (own - other)
 
 
 # -- Likelihood rows of reports whose bits are noised for sensitive categories only (uRAP) --------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class SensitiveRows(Rows):
     """Rows of reports that are bits of the sensitive categories, or reveal another category.
 
@@ -751,7 +729,7 @@ class SensitiveRows(Rows):
         out[np.ix_(S, S)] = self.bits.gram(noise)
         return out
 
-    def select(self, keep: Array) -> SensitiveRows:
+    def select(self, keep: Array) -> Self:
         return replace(
             self,
             bits=self.bits.select(keep[self.protected]),
@@ -886,7 +864,7 @@ def rows_of_law(law: Array, data: Reports | Counts, unset: Array | None = None) 
     """
     assert data.cohort is not None
     if not data.mechanism.n_bits:
-        return np.asarray(law[data.cohort, data.y])
+        return law[data.cohort, data.y]
     unset = law if unset is None else unset
     p0, p1 = data.mechanism.p0, data.mechanism.p1
     if not (0.0 < p0 < 1.0 and 0.0 < p1 < 1.0):
@@ -946,8 +924,8 @@ class StackedRows(Rows):
                 blocks.append(part.take(max(start - first, 0), min(stop, last) - first))
         return np.concatenate(blocks)
 
-    def select(self, keep: Array) -> StackedRows:
-        return StackedRows(tuple(part.select(w) for part, w in self.groups(keep)))
+    def select(self, keep: Array) -> Self:
+        return type(self)(tuple(part.select(w) for part, w in self.groups(keep)))
 
     def gram(self, v: Array) -> Array:
         return np.asarray(sum(part.gram(w) for part, w in self.groups(v)))
@@ -970,7 +948,7 @@ class StackedRows(Rows):
         return np.asarray(np.sum(starts, axis=0) / n.sum())
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class FixedEntry(Rows):
     """The rows seen by the other k - 1 categories when ``p[index] = value`` is held fixed.
 
@@ -980,6 +958,7 @@ class FixedEntry(Rows):
     base: Rows
     index: int
     value: float
+    by_report = ("base",)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -1005,14 +984,11 @@ class FixedEntry(Rows):
 
     def adjoint(self, v: Array) -> Array:
         others = np.delete(self.base.adjoint(v), self.index)
-        return np.asarray((1.0 - self.value) * others + self.value * (self._column @ v))
+        return (1.0 - self.value) * others + self.value * (self._column @ v)
 
     def take(self, start: int, stop: int) -> Array:
         block = np.delete(self.base.take(start, stop), self.index, axis=1)
         return (1.0 - self.value) * block + self.value * self._column[start:stop, None]
-
-    def select(self, keep: Array) -> FixedEntry:
-        return replace(self, base=self.base.select(keep))
 
     def prepared(self) -> Rows:
         return replace(self, base=self.base.prepared())
@@ -1040,12 +1016,13 @@ class FixedEntry(Rows):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class WithOther(Rows):
     """Rows with one more category, the last, whose likelihood in the base's scale is `other`."""
 
     base: Rows
     other: Array
+    by_report = ("base", "other")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -1074,6 +1051,3 @@ class WithOther(Rows):
 
     def take(self, start: int, stop: int) -> Array:
         return np.column_stack([self.base.take(start, stop), self.other[start:stop]])
-
-    def select(self, keep: Array) -> WithOther:
-        return WithOther(self.base.select(keep), self.other[keep])

@@ -35,7 +35,6 @@ from ldpstats.clients import Client, Collector
 from ldpstats.clients.device import (
     Budget,
     Instrument,
-    Procedure,
     check_fingerprint,
     check_format,
     opened,
@@ -46,6 +45,7 @@ from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, shorten
 from ldpstats.hints import guided
 from ldpstats.labels import (
+    Labels,
     align,
     as_labels,
     as_series,
@@ -95,12 +95,12 @@ class Mechanism(Instrument[Client, Collector]):
     """
 
     # annotations only: a subclass has them as fields or as properties
-    categories: pd.Index[Any]
+    categories: Labels
     epsilon: float  # local differential privacy of one report, in nats; inf if there is none
     n_outputs: int  # possible labels of a report (of one cohort); 0 where reports are bit patterns
     n_bits: int  # width of a report in bits; 0 where reports are labels
     n_cohorts: int  # 0 for a mechanism that knows none
-    sensitive: pd.Index[Any] | None = None  # the categories that are protected; None for all
+    sensitive: Labels | None = None  # the categories that are protected; None for all
     cohort_names: tuple[str, ...] = ()  # of a device of cohorts, before each report
     cohort_parts: tuple[Any, ...] = ()  # of a device of cohorts, what each of them does
     _cohort_shares: tuple[float, ...] = ()  # of a device of cohorts, how likely each is drawn
@@ -109,10 +109,11 @@ class Mechanism(Instrument[Client, Collector]):
     unknown: tuple[str, ...] = ()  # parameters of the channel that are estimated: `UnknownDevice`
     # channels of the response that devices keep, (k, b), and of a report given it, (b, l)
     steps: tuple[Array, Array] | None = None
+    _channel: ClassVar[Any]  # Q, of mechanisms that list their categories
     _unsaid: tuple[str, ...] = ()  # parameters that the others say, and a name in words leaves out
 
     @property
-    def shielded(self) -> pd.Index[Any] | None:
+    def shielded(self) -> Labels | None:
         """The categories that the design is made for, where epsilon is that of all; None for all.
 
         `privacy.uldp` certifies what they are promised.
@@ -150,9 +151,10 @@ class Mechanism(Instrument[Client, Collector]):
         """
         return values
 
-    @abstractmethod
     def channel(self, candidates: Any = None) -> Channel:
         """The channel matrix Q, in structured form."""
+        self._closed(candidates)
+        return self._channel  # type: ignore[no-any-return]
 
     def matrix(self) -> pd.DataFrame:
         """Q as a table: answers in rows, reports in columns.
@@ -202,9 +204,15 @@ class Mechanism(Instrument[Client, Collector]):
             return text
         return with_cohorts(np.tile(text, C), np.repeat(np.arange(C), size // C))
 
-    @abstractmethod
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
         """The linear equations in p that the counts satisfy on average."""
+        self._closed(candidates)
+        self._own(counts)
+        return self._moments(counts)
+
+    def _moments(self, counts: Any) -> Moments:
+        """The equations of counts of this mechanism, where its categories are listed."""
+        raise NotImplementedError
 
     @abstractmethod
     def sample(self, codes: Array, words: Words) -> Array:
@@ -218,22 +226,42 @@ class Mechanism(Instrument[Client, Collector]):
 
     def _sampler_epsilon(self) -> float:
         """Epsilon of the law that the sampler's integers realise, as a device reads them."""
+        kinds = portable._BITS if self.n_bits else portable._LABELS
         draw = portable.Fields(self._draw_document())
-        return portable.spent_draw(draw, 2 if self.is_open else self.k)
+        return portable.open_draw(kinds, draw, self.k).spent()
 
     @property
     def is_open(self) -> bool:
         """Whether any string is an answer, so that estimates need a list of candidates."""
         return False
 
-    def labels(self, candidates: Any = None) -> pd.Index[Any]:
+    def labels(self, candidates: Any = None) -> Labels:
         """Labels of the frequencies that are estimated: the categories, or the candidates."""
         self._closed(candidates)
         return self.categories
 
-    @abstractmethod
     def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts | BitCounts:
-        """Counts from plain numbers, in output order."""
+        """Counts from a vector of output counts.
+
+        Parameters
+        ----------
+        n : array-like of int, shape (l,)
+            How often each report was seen, in the order of `outputs`; a Series, such as
+            `value_counts` makes, is matched by label and need not hold reports never seen.
+        nobs : None
+            Not used: the number of reports is ``sum(n)``.
+
+        Raises
+        ------
+        InvalidArgument
+            For a vector of another length, or entries that are negative or fractional.
+        """
+        if nobs is not None:
+            raise InvalidArgument("nobs", nobs, "is for bit sums only; here it is sum(n)")
+        labels = getattr(self, "outputs", pd.RangeIndex(self.n_outputs))
+        vector = counts_vector("n", align("n", n, labels, absent=0), (self.n_outputs,))
+        seen = np.flatnonzero(vector)
+        return Counts(seen, vector[seen], self)
 
     def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
         """The exact likelihood of the reports."""
@@ -333,14 +361,10 @@ class Mechanism(Instrument[Client, Collector]):
                 text, groups = split_cohorts(name, text, self.n_bits)
             else:
                 groups = counts_vector("cohort", cohort, (len(text),))
-            outside = groups >= self.n_cohorts
-            if outside.any():
-                first = int(np.argmax(outside))
-                raise InvalidArgument(
-                    f"{name}[{first}]",
-                    int(groups[first]),
-                    f"is no cohort: they are numbered from 0 to {self.n_cohorts - 1}",
-                )
+            outside = np.flatnonzero(groups >= self.n_cohorts)
+            if outside.size:
+                at, remedy = outside[0], f"they are numbered from 0 to {self.n_cohorts - 1}"
+                raise InvalidArgument(f"{name}[{at}]", int(groups[at]), f"is no cohort: {remedy}")
             return Reports(self.format.parse(name, text), self, 0, groups, column_name(labels))
         if cohort is not None and self.cohort_names:
             form: Any = self.format  # of labels
@@ -410,11 +434,6 @@ class Mechanism(Instrument[Client, Collector]):
             encode("values", labels, self.categories, missing)  # says which value is no label
             raise
 
-    @property
-    def procedure(self) -> Procedure:
-        """How a device makes a report, and the privacy that one report spends."""
-        return Procedure(self._report, self._message, self._spent, self._single, self._sent)
-
     def _spent(self) -> float:
         if self.sensitive is not None and not len(self.sensitive):
             return float("inf")
@@ -440,11 +459,8 @@ class Mechanism(Instrument[Client, Collector]):
     def _question_document(self) -> dict[str, Any]:
         """The answers, reports and draw of a client document."""
         answers = None if self.is_open else texts(self.categories)
-        return {
-            "answers": answers,
-            "reports": self._reports_document(),
-            "draw": self._draw_document(),
-        }
+        reports, draw = self._reports_document(), self._draw_document()
+        return {"answers": answers, "reports": reports, "draw": draw}
 
     def _asked_document(self) -> dict[str, Any]:
         return {"question": self._question_document()}
@@ -532,9 +548,7 @@ class Mechanism(Instrument[Client, Collector]):
         C = self.n_cohorts
         one = np.zeros((C or 1, self.n_bits or self.n_outputs), dtype=np.int64)
         one[:, 0] = 1
-        if self.n_bits:
-            return self.counts(one if C else one[0], np.ones(C, dtype=np.int64) if C else 1)
-        return self.counts(one if C else one[0])
+        return self.counts(one if C else one[0], (one[:, 0] if C else 1) if self.n_bits else None)
 
     def audit(self) -> Audit:
         """Compare the declared epsilon with Q and with the sampler's integer thresholds."""
@@ -552,11 +566,8 @@ class Mechanism(Instrument[Client, Collector]):
         if not is_dataclass(self):
             own = type(self).__name__
             raise InvalidArgument("class", own, "must be a frozen dataclass: its fields specify it")
-        document: dict[str, Any] = {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "mechanism": type(self).__name__,
-        }
+        document: dict[str, Any] = {"format": _FORMAT, "version": _VERSION}
+        document["mechanism"] = type(self).__name__
         for item in fields(self):
             value = getattr(self, item.name)
             if isinstance(value, pd.Index):
@@ -583,17 +594,13 @@ class Mechanism(Instrument[Client, Collector]):
             read: Any = read_mechanism(checked["mechanism"], document)
             return read  # type: ignore[no-any-return]
         if checked["mechanism"] != cls.__name__:
-            raise InvalidArgument(
-                "mechanism", checked["mechanism"], f"the specification is not of a {cls.__name__}"
-            )
+            remedy = f"the specification is not of a {cls.__name__}"
+            raise InvalidArgument("mechanism", checked["mechanism"], remedy)
         names = [item.name for item in fields(cls)]  # type: ignore[arg-type]
         given = {k: v for k, v in checked.items() if k not in _HEAD}
         if set(given) != set(names):
-            raise InvalidArgument(
-                "specification",
-                sorted(given, key=str),
-                f"a {cls.__name__} has the fields {sorted(names)}",
-            )
+            remedy = f"a {cls.__name__} has the fields {sorted(names)}"
+            raise InvalidArgument("specification", sorted(given, key=str), remedy)
         for name in ("categories", "outputs", "alphabet"):
             if given.get(name) is not None:
                 given[name] = labels_from_json(name, given[name])
@@ -688,6 +695,11 @@ class CategoryBits(Mechanism):
     p0: Any
 
     @property
+    def _chances(self) -> tuple[Any, Any]:
+        """P(bit = 1) of each category where it is the answer and where it is not."""
+        return self.p1, self.p0
+
+    @property
     def n_bits(self) -> int:  # type: ignore[override]
         return self.k
 
@@ -728,7 +740,6 @@ class CategoryBits(Mechanism):
         V: Callable[[Array, int], Covariance],
     ) -> Equations:
         """``E[share of bit x] = p0 + slope p_x``, with their covariance ``V(p, nobs)``."""
-        self._own(counts)
         sums = counts.bit_counts()
         nobs, mean = sums.nobs, p0 + slope / self.k
         weights = np.array(np.broadcast_to(nobs / (mean * (1.0 - mean)), (self.k,)))
@@ -740,7 +751,8 @@ class CategoryBits(Mechanism):
     ) -> BitCounts:
         self._closed(candidates)
         nobs, owners = int(np.sum(true_counts)), np.asarray(true_counts)[: self.n_bits]
-        ones = rng.binomial(owners, self.p1) + rng.binomial(nobs - owners, self.p0)
+        own, other = self._chances
+        ones = rng.binomial(owners, own) + rng.binomial(nobs - owners, other)
         return BitCounts(ones[None, :], np.array([nobs]), self)
 
 
@@ -826,7 +838,7 @@ def read_mechanism(name: object, document: dict[str, Any]) -> Any:
 SEPARATOR = ", "
 
 
-def joined_labels(name: str, several: Sequence[tuple[Any, ...]]) -> pd.Index[Any]:
+def joined_labels(name: str, several: Sequence[tuple[Any, ...]]) -> Labels:
     """Each of several tuples of labels as one label, such as "nurse, yes"."""
     if several and len(several[0]) == 1:
         return as_labels(name, [label for (label,) in several], least=1)
@@ -886,16 +898,17 @@ _ALIASES = {"categories": "k", "alphabet": "k", "edges": "k", "outputs": "n_outp
 
 def _made_of(mechanism: Any) -> object | None:
     """The steps of a device, or the description of a computed mechanism; None of others."""
-    return getattr(mechanism, "device", None) or getattr(mechanism, "description", None)
+    own: dict[str, object] = vars(mechanism)
+    return own.get("device") or own.get("description")
 
 
 def told_apart(mechanisms: Iterable[Any]) -> list[str]:
     """Mechanisms in words, in full where the beginning does not tell two of them apart."""
     every = list(mechanisms)
-    words, brief_words = [], list(map(str, every))
-    for one, text in zip(every, brief_words, strict=True):
-        alike = (other for other, own in zip(every, brief_words, strict=True) if own == text)
-        if text.endswith("...") and any(other != one for other in alike):
+    words = []
+    for one in every:
+        text = str(one)
+        if text.endswith("...") and any(str(other) == text and other != one for other in every):
             text = " ".join(str(_made_of(one)).split())
         words.append(text)
     return words
@@ -949,13 +962,11 @@ def _text(mechanism: Any, name: str, value: Any) -> str:
         if len(labels) > _NAMED:
             return f"{len(labels)} of {mechanism.k}"
         return "{" + ", ".join(shorten(label, _LONGEST) for label in labels) + "}"
-    if name == "epsilon" and getattr(mechanism, "levels", None) is not None:
-        levels = mechanism.levels  # of each sensitive category
+    if name == "epsilon" and (levels := vars(mechanism).get("levels")) is not None:
+        # of each sensitive category
         if len(levels) > _NAMED:
             return f"{min(levels):.6g} to {max(levels):.6g}"
         return "(" + ", ".join(f"{one:.6g}" for one in levels) + ")"
-    if name == "epsilon":
-        return f"{value:.6g}"
     if name == "edges":
         return str(mechanism.k)
     if name in _UNNAMED:
@@ -982,13 +993,13 @@ def protect_some(mechanisms: Iterable[Any]) -> bool:
     return any(one.sensitive is not None and len(one.sensitive) < one.k for one in mechanisms)
 
 
-def common_labels(mechanisms: Sequence[Any], candidates: Any, who: str) -> pd.Index[Any]:
+def common_labels(mechanisms: Sequence[Any], candidates: Any, who: str) -> Labels:
     """The labels of mechanisms that are analysed together; refused are others than the first's.
 
     `who` says in the error of whom they are.
     """
     first, *others = mechanisms
-    labels: pd.Index[Any] = first.labels(candidates)
+    labels: Labels = first.labels(candidates)
     for other in others:
         if not other.labels(candidates).equals(labels):
             raise MechanismMismatch(

@@ -6,16 +6,14 @@ both choose the design with the smallest summed variance.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ldpstats.arguments import Array, counts_vector, positive_integer
+from ldpstats.arguments import Array, positive_integer
 from ldpstats.channels.families import Blocks, Subsets
 from ldpstats.errors import InvalidArgument
 from ldpstats.likelihood.blocks import BlockDesign, HadamardDesign, ProjectiveDesign, SingleDesign
@@ -50,11 +48,7 @@ class BlockMechanism(Mechanism):
 
     n_bits = 0
     n_cohorts = 0
-
-    @property
-    @abstractmethod
-    def design(self) -> BlockDesign:
-        """Which categories each label stands for."""
+    design: BlockDesign  # which categories each label stands for
 
     @property
     def n_outputs(self) -> int:  # type: ignore[override]
@@ -69,20 +63,19 @@ class BlockMechanism(Mechanism):
         """Bits that a report takes."""
         return (self.n_outputs - 1).bit_length()
 
-    def channel(self, candidates: Any = None) -> Blocks:
-        self._closed(candidates)
+    @cached_property
+    def _channel(self) -> Blocks:
         size, small = self.design.size, np.exp(-self.epsilon)
         Z = size + (self.n_outputs - size) * small  # in powers of e^-eps, which cannot overflow
         gain = -np.expm1(-self.epsilon) / Z
         return Blocks(self.design, float(1.0 / Z), float(small / Z), float(gain))
 
-    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        Q = self.channel(candidates)
-        self._own(counts)
+    def _moments(self, counts: Any) -> Moments:
+        Q = self._channel
         return block_equations(self.design, Q.low, Q.gain, counts.vector(), counts.nobs)
 
     def _keep(self) -> int:
-        Q, size = self.channel(), self.design.size
+        Q, size = self._channel, self.design.size
         return threshold_of(size * Q.high, min((self.n_outputs - size) * Q.low, 1.0))
 
     def sample(self, codes: Array, words: Words) -> Array:
@@ -104,26 +97,15 @@ class BlockMechanism(Mechanism):
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
-    ) -> Counts:
+    ) -> Counts | BitCounts:
         self._closed(candidates)
         true, l = np.asarray(true_counts), self.n_outputs  # noqa: E741
         if self.k * l <= min(_MOST_ENTRIES, 4 * int(true.sum())):
-            return self.counts(rng.multinomial(true, self.channel().matrix()).sum(axis=0))
+            return self.counts(rng.multinomial(true, self._channel.matrix()).sum(axis=0))
         words, total = simulation_words(rng), np.zeros(l, dtype=np.int64)
         for codes in _in_turn(true, _USERS):
             total += np.bincount(self.sample(codes, words), minlength=l)
         return self.counts(total)
-
-    def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts:
-        """Counts from a vector of counts of the labels.
-
-        n has shape (l,), how often each was reported; the number of reports is its sum.
-        """
-        if nobs is not None:
-            raise InvalidArgument("nobs", nobs, "is for bit sums only; here it is sum(n)")
-        vector = counts_vector("n", n, (self.n_outputs,))
-        seen = np.flatnonzero(vector)
-        return Counts(seen, vector[seen], self)
 
 
 def _in_turn(true: Array, step: int) -> Iterator[Array]:
@@ -206,7 +188,7 @@ class SubsetSelection(CategoryBits):
         set_fields(self, size=size)
 
     def _report_names(self, size: int) -> Array:
-        patterns = self.channel().patterns()
+        patterns = self._channel.patterns()
         return self.format.text(np.packbits(patterns, axis=1, bitorder="little"))
 
     @property
@@ -218,33 +200,33 @@ class SubsetSelection(CategoryBits):
     @property
     def p1(self) -> float:
         """P(bit x = 1), that is x in the report, if x is the answer."""
-        return self.channel().own
+        return self._channel.own
 
     @property
     def p0(self) -> float:
         """P(bit x = 1) if x is not the answer."""
-        return self.channel().other
+        return self._channel.other
 
     @property
     def format(self) -> SubsetFormat:
         return SubsetFormat(self.k, self.d)
 
-    def channel(self, candidates: Any = None) -> Subsets:
-        self._closed(candidates)
+    @cached_property
+    def _channel(self) -> Subsets:
         k, d = self.k, self.d
         away = (k - d) * np.exp(-self.epsilon)  # in powers of e^-eps, which cannot overflow
         slope = -np.expm1(-self.epsilon) * d * (k - d) / ((k - 1) * (d + away))
         return Subsets(k, d, float(d / (d + away)), float(away / (d + away)), float(slope))
 
-    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        Q = self.channel(candidates)
+    def _moments(self, counts: Any) -> Moments:
+        Q = self._channel
         law = Q.size, Q.own, Q.left_out
         return self._equations(
             "subsets", counts, Q.slope, Q.other, lambda p, n: subset_bits(p, *law, n)
         )
 
     def _keep(self) -> int:
-        Q = self.channel()
+        Q = self._channel
         return threshold_of(Q.own, Q.left_out)
 
     def sample(self, codes: Array, words: Words) -> Array:
@@ -256,8 +238,9 @@ class SubsetSelection(CategoryBits):
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
     ) -> BitCounts:
-        true = np.asarray(true_counts, dtype=np.int64)
-        nobs, Q = int(true.sum()), self.channel(candidates)
+        self._closed(candidates)
+        true, Q = np.asarray(true_counts, dtype=np.int64), self._channel
+        nobs = int(true.sum())
         if Q.k * Q.shape[1] <= min(_MOST_SUBSET_ENTRIES, 16 * nobs):
             ones = rng.multinomial(true, Q.matrix()).sum(axis=0) @ Q.patterns()
         elif nobs > _FEW:
@@ -331,8 +314,7 @@ class HadamardResponse(BlockMechanism):
     def __post_init__(self) -> None:
         check_labels(self)
         if self.order is None:
-            orders = [1 << i for i in range(1, self.k.bit_length() + 1)]
-            designs = [_hadamard_design(self.k, order) for order in orders]
+            designs = [_hadamard_design(self.k, 2 << i) for i in range(self.k.bit_length())]
             order = min(designs, key=lambda one: _hadamard_variance(one, self.epsilon)).order
         else:
             order = positive_integer("order", self.order, 2)
@@ -342,7 +324,8 @@ class HadamardResponse(BlockMechanism):
         set_fields(self, order=order)
 
     @cached_property
-    def design(self) -> HadamardDesign:
+    def design(self) -> HadamardDesign:  # type: ignore[override]
+        """Which categories each label stands for."""
         assert self.order is not None
         return _hadamard_design(self.k, self.order)
 
@@ -440,7 +423,8 @@ class ProjectiveGeometryResponse(BlockMechanism):
         set_fields(self, q=q, t=t)
 
     @cached_property
-    def design(self) -> BlockDesign:
+    def design(self) -> BlockDesign:  # type: ignore[override]
+        """Which categories each label stands for."""
         assert self.q is not None and self.t is not None
         return SingleDesign(self.k) if self.t == 2 else ProjectiveDesign(self.k, self.q, self.t)
 

@@ -13,15 +13,13 @@ from functools import cached_property, reduce
 from itertools import product as combinations
 from secrets import token_hex
 from types import MappingProxyType
-from typing import Any, ClassVar, NoReturn, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
     Array,
-    counts_vector,
     distribution,
     listed,
     numbers,
@@ -45,7 +43,8 @@ from ldpstats.clients.device import (
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.labels import (
-    align,
+    Codes,
+    Labels,
     as_labels,
     encode,
     missing_entries,
@@ -64,7 +63,6 @@ from ldpstats.mechanisms.base import (
     described,
     joined_labels,
     label_moments,
-    read_mechanism,
     set_fields,
 )
 from ldpstats.reports.layout import LabelFormat
@@ -88,7 +86,7 @@ class CohortPart:
 
     name: str
     mechanism: Any
-    places: npt.NDArray[np.int64]
+    places: Codes
 
 
 class Enumerated(Mechanism):
@@ -134,12 +132,7 @@ class Enumerated(Mechanism):
 
     n_bits = 0
     n_cohorts = 0
-    _channel: ClassVar[Any]  # Q, unless the subclass has a `channel` of its own
-
-    def channel(self, candidates: Any = None) -> Channel:
-        self._closed(candidates)
-        found: Channel = self._channel
-        return found
+    _rounding: Literal["down", "up"] = "down"  # of the integers of the sampler
 
     def __post_init__(self) -> None:
         """Check a mechanism of one's own; the package's have checks of their own."""
@@ -157,7 +150,7 @@ class Enumerated(Mechanism):
             raise InvalidArgument("epsilon", epsilon, _OWN_EPSILON)
 
     @property
-    def outputs(self) -> pd.Index[Any]:
+    def outputs(self) -> Labels:
         """What a report may be, in the order of Q's columns: the categories by default."""
         return self.categories
 
@@ -169,34 +162,15 @@ class Enumerated(Mechanism):
     def format(self) -> LabelFormat:
         return LabelFormat(self.outputs)
 
-    def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts:
-        """Counts from a vector of output counts.
-
-        Parameters
-        ----------
-        n : array-like of int, shape (l,)
-            How often each report was seen, in the order of `outputs`; a Series, such as
-            `value_counts` makes, is matched by label and need not hold reports never seen.
-        nobs : None
-            Not used: the number of reports is ``sum(n)``.
-
-        Raises
-        ------
-        InvalidArgument
-            For a vector of another length, or entries that are negative or fractional.
-        """
-        if nobs is not None:
-            raise InvalidArgument("nobs", nobs, "is for bit sums only; here it is sum(n)")
-        vector = counts_vector("n", align("n", n, self.outputs, absent=0), (self.n_outputs,))
-        seen = np.flatnonzero(vector)
-        return Counts(seen, vector[seen], self)
-
     def sample(self, codes: Array, words: Words) -> Array:
         Q = self.channel().matrix()
         if len(codes) < len(Q) and whole_below(codes, len(Q)):  # few users need few rows
             present, codes = np.unique(codes, return_inverse=True)
             Q = Q[present] if present.size else Q
-        return samplers.sample_rows(codes, samplers.integer_rows(Q), words)
+        return samplers.sample_rows(codes, samplers.integer_rows(Q, self._rounding), words)
+
+    def _rows(self) -> samplers.IntegerRows:
+        return samplers.integer_rows(self.channel().matrix(), self._rounding)
 
     def _reports_document(self) -> Any:
         return texts(self.outputs)
@@ -205,16 +179,16 @@ class Enumerated(Mechanism):
         if type(self).sample is not Enumerated.sample:  # of a subclass with a sampler of its own
             return super()._draw_document()
         check_table(self, self.k * self.n_outputs)
-        return samplers.integer_rows(self.channel().matrix()).document(self.n_outputs)
+        return self._rows().document(self.n_outputs)
 
     def _sampler_epsilon(self) -> float:
         if type(self)._draw_document is not Enumerated._draw_document:
             return super()._sampler_epsilon()
-        return samplers.realised_epsilon_rows(samplers.integer_rows(self.channel().matrix()))
+        return samplers.realised_epsilon_rows(self._rows())
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
-    ) -> Counts:
+    ) -> Counts | BitCounts:
         Q = self.channel(candidates)
         if not isinstance(Q, Uniformised) or Q.a < 0.0:
             return self.counts(rng.multinomial(true_counts, Q.matrix()).sum(axis=0))
@@ -224,9 +198,8 @@ class Enumerated(Mechanism):
             kept[by] += rng.multinomial(int((true_counts - kept).sum()), law / law.sum())
         return self.counts(kept)
 
-    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        channel = self.channel(candidates)
-        self._own(counts)
+    def _moments(self, counts: Any) -> Moments:
+        channel = self.channel()
         n, nobs = counts.vector(), counts.nobs
         if isinstance(channel, Uniformised):
             law = channel.forward  # of reports; made by some category each, as a rule
@@ -237,11 +210,8 @@ class Enumerated(Mechanism):
         Q = channel.matrix()
         impossible = np.flatnonzero((n > 0) & ~Q.any(axis=0))
         if impossible.size:
-            raise InvalidArgument(
-                "counts",
-                self.outputs[impossible].tolist(),
-                f"were reported, but no category of {self} can make such a report",
-            )
+            remedy = f"were reported, but no category of {self} can make such a report"
+            raise InvalidArgument("counts", self.outputs[impossible].tolist(), remedy)
         return label_moments(Q, n)
 
     @cached_property
@@ -269,12 +239,9 @@ class Enumerated(Mechanism):
             return None
         check_table(self, sum(one.size for one in self.steps))
         first, then = (samplers.integer_rows(one).document(one.shape[1]) for one in self.steps)
-        names = "kind", "digest", "responses", "first", "then"
-        draw = dict(
-            zip(names, ("kept", self.permanent, len(then["rows"]), first, then), strict=True)
-        )
-        answers, reports = texts(self.categories), self._reports_document()
-        return {"answers": answers, "reports": reports, "draw": draw}
+        draw: dict[str, Any] = {"kind": "kept", "digest": self.permanent}
+        draw |= {"responses": len(then["rows"]), "first": first, "then": then}
+        return {"answers": texts(self.categories), "reports": texts(self.outputs), "draw": draw}
 
     def joint_law(self, waves: int | Sequence[Mechanism] = 2) -> Panel:
         """The law of the reports of several waves, by devices that keep their responses.
@@ -429,7 +396,7 @@ def listed_mechanism(name: str, mechanism: object) -> Enumerated:
 
 
 def combined(
-    Q: Array, categories: pd.Index[Any], outputs: pd.Index[Any], sensitive: Any, description: str
+    Q: Array, categories: Labels, outputs: Labels, sensitive: Any, description: str
 ) -> CustomMechanism:
     """The mechanism of a computed Q, its reports in category order if they are the categories."""
     order = category_order(outputs, categories)
@@ -584,8 +551,7 @@ class CustomMechanism(Enumerated):
             return super()._sampler_epsilon()
         codes = sensitive_codes(self.sensitive, self.categories)
         protected = self._channel.output_classes().protected(codes)
-        rows = samplers.integer_rows(self._channel.Q)
-        return samplers.realised_epsilon_rows(rows, np.flatnonzero(protected))
+        return samplers.realised_epsilon_rows(self._rows(), np.flatnonzero(protected))
 
     def _asked_document(self) -> dict[str, Any]:
         kept = self._kept_document() if self.keep else None
@@ -658,14 +624,6 @@ class KeptClient(SingleDevice):
         """
         code = int(encode("value", [value], self.mechanism.categories)[0][0])
         return plain(self.mechanism.outputs[self._question.draw(code, self._words)])
-
-    def privatize(self, values: object, missing: str = "raise") -> NoReturn:
-        """Refused: a device has the answers of one respondent."""
-        del values
-        raise NotAvailable(
-            "a KeptClient is one respondent's device: use report(value); for many respondents "
-            "who report once each, use mechanism.collector().privatize(values)"
-        )
 
     def __repr__(self) -> str:
         return (
@@ -827,12 +785,12 @@ class Product(Enumerated):
         return tuple(part.n_outputs for part in self._parts)
 
     @cached_property
-    def categories(self) -> pd.Index[Any]:  # type: ignore[override]
+    def categories(self) -> Labels:  # type: ignore[override]
         labels = (part.categories.tolist() for part in self._parts)
         return joined_labels("categories", list(combinations(*labels)))
 
     @cached_property
-    def outputs(self) -> pd.Index[Any]:
+    def outputs(self) -> Labels:
         labels = (part.outputs.tolist() for part in self._parts)
         return joined_labels("outputs", list(combinations(*labels)))
 
@@ -846,30 +804,23 @@ class Product(Enumerated):
 
     def to_labels(self, name: str, values: object) -> object:
         """Answers as joined labels; a table, or dictionaries, has a column for each question."""
-        if isinstance(values, list | tuple) and values:
-            if all(isinstance(value, Mapping) for value in values):
-                questions = list(self.questions)
-                for i, value in enumerate(values):
-                    if set(value) != set(questions):
-                        raise InvalidArgument(
-                            f"{name}[{i}]",
-                            sorted(map(str, value)),
-                            f"must have the questions {questions}",
-                        )
-                table = [dict(value) for value in values]
-                values = pd.DataFrame(table, columns=questions, dtype=object)
+        questions = list(self.questions)
+        several = list(values) if isinstance(values, list | tuple) else []
+        if several and all(isinstance(value, Mapping) for value in several):
+            for i, value in enumerate(several):
+                if set(value) != set(questions):
+                    given, remedy = sorted(map(str, value)), f"must have the questions {questions}"
+                    raise InvalidArgument(f"{name}[{i}]", given, remedy)
+            values = pd.DataFrame(map(dict, several), columns=questions, dtype=object)
         if not isinstance(values, pd.DataFrame):
             return values
         columns: list[Any] = values.columns.tolist()
-        if sorted(map(str, columns)) != sorted(self.questions) or not values.columns.is_unique:
-            raise InvalidArgument(
-                f"{name}.columns", columns, f"must be the questions {list(self.questions)}"
-            )
+        if sorted(map(str, columns)) != sorted(questions) or not values.columns.is_unique:
+            raise InvalidArgument(f"{name}.columns", columns, f"must be the questions {questions}")
         codes, absent = np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=bool)
         for question, part in self.questions.items():
             place = f"{name}[{question!r}]"
-            answers = pd.Series(part.to_labels(place, values[question]))
-            answers = answers.reset_index(drop=True)
+            answers = pd.Series(part.to_labels(place, values[question])).reset_index(drop=True)
             lacking = missing_entries(place, answers)
             own = np.zeros(len(values), dtype=np.int64)
             own[~lacking] = encode(place, answers, part.categories, "count")[0]
@@ -925,23 +876,18 @@ class Product(Enumerated):
 
     def _specification(self) -> dict[str, Any]:
         parts = [[name, part.to_dict()] for name, part in self.questions.items()]
-        head = {"format": "ldpstats-mechanism", "version": 1, "mechanism": type(self).__name__}
-        return head | {"questions": parts}  # a list: the order counts
+        return super()._specification() | {"questions": parts}  # a list: the order counts
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
         given = dict(check_document(document))
         remedy = 'must be a list of pairs: ["job", {"mechanism": ...}]'
-        parts = given.get("questions")
-        if not isinstance(parts, list):
-            raise InvalidArgument("questions", parts, remedy)
         made: dict[str, Any] = {}
-        for pair in parts:
+        for pair in listed("questions", given.get("questions"), remedy):
             named = isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)
             if not named or pair[0] in made:
                 raise InvalidArgument("questions", pair, remedy)
-            part = check_document(pair[1])
-            made[pair[0]] = read_mechanism(part["mechanism"], part)
+            made[pair[0]] = Mechanism.from_dict(pair[1])
         return super().from_dict(given | {"questions": made})
 
     def __str__(self) -> str:
@@ -1119,14 +1065,14 @@ class Randomiser(Protocol):
     def mechanism(self, categories: Any) -> Any: ...
 
 
-def asked_of(other: object, categories: pd.Index[Any]) -> Any:
+def asked_of(other: object, categories: Labels) -> Any:
     """The mechanism that a device makes of these categories; anything else as it is."""
     if isinstance(other, pd.DataFrame | pd.Series | type) or not isinstance(other, Randomiser):
         return other
     return other.mechanism(categories) if callable(other.mechanism) else other
 
 
-def _law_of_processing(first: Enumerated, other: object) -> tuple[Array, pd.Index[Any], str]:
+def _law_of_processing(first: Enumerated, other: object) -> tuple[Array, Labels, str]:
     """R[y, z] of the new labels for l reports, (l, m), the m labels, and what it is in words."""
     outputs, second = first.outputs, asked_of(other, first.outputs)
     if isinstance(second, Mechanism):
@@ -1158,7 +1104,7 @@ def _law_of_processing(first: Enumerated, other: object) -> tuple[Array, pd.Inde
     return R, new, "recoded"
 
 
-def distinct_labels(name: str, labels: list[Any]) -> tuple[pd.Index[Any], Array]:
+def distinct_labels(name: str, labels: list[Any]) -> tuple[Labels, Array]:
     """Each of n labels once, in order of first appearance, and the places of the n among them."""
     places: dict[Any, int] = {}
     plain = [value.item() if isinstance(value, np.generic) else value for value in labels]
@@ -1171,13 +1117,13 @@ def distinct_labels(name: str, labels: list[Any]) -> tuple[pd.Index[Any], Array]
     return found, np.array(at, dtype=np.int64)
 
 
-def category_order(outputs: pd.Index[Any], categories: pd.Index[Any]) -> Array | None:
+def category_order(outputs: Labels, categories: Labels) -> Array | None:
     """The place of each category among the outputs; None unless they are the same labels."""
     order = _places(categories, outputs)
     return order if len(outputs) == len(categories) and (order >= 0).all() else None
 
 
-def _places(labels: pd.Index[Any], among: pd.Index[Any]) -> Array:
+def _places(labels: Labels, among: Labels) -> Array:
     """The places of labels among others, of the same types: 1 is not True; -1 for none."""
     places = {(type(label), label): x for x, label in enumerate(among.tolist())}
     return np.array([places.get((type(label), label), -1) for label in labels.tolist()])
@@ -1202,7 +1148,7 @@ def _in_order(Q: pd.DataFrame, axis: int, name: str, given: Any) -> tuple[pd.Dat
     return (Q.iloc[order] if axis == 0 else Q.iloc[:, order]), wanted
 
 
-def _one_each(name: str, keys: list[Any], outputs: pd.Index[Any], what: str) -> Array:
+def _one_each(name: str, keys: list[Any], outputs: Labels, what: str) -> Array:
     """Positions of the keys in the order of the reports, each of which has one."""
     codes = encode(name, keys, outputs)[0] if keys else np.empty(0, dtype=np.int64)
     times = np.bincount(codes, minlength=len(outputs))
@@ -1220,9 +1166,7 @@ def _one_each(name: str, keys: list[Any], outputs: pd.Index[Any], what: str) -> 
 # -- Several mechanisms for the same answer -------------------------------------------------------
 
 
-def same_answers(
-    name: str, given: list[Any]
-) -> tuple[pd.Index[Any], list[Enumerated], list[Array]]:
+def same_answers(name: str, given: list[Any]) -> tuple[Labels, list[Enumerated], list[Array]]:
     """The categories, mechanisms, and their channels, (k, l_i), rows in category order.
 
     The categories are those of the first mechanism; a device stands for its mechanism of them.
@@ -1244,7 +1188,7 @@ def same_answers(
     return categories, parts, channels
 
 
-def protected_by_all(parts: list[Enumerated], categories: pd.Index[Any]) -> pd.Index[Any] | None:
+def protected_by_all(parts: list[Enumerated], categories: Labels) -> Labels | None:
     """The categories that every part protects; None if each protects all."""
     if all(part.sensitive is None for part in parts):
         return None

@@ -17,9 +17,9 @@ import pandas as pd
 
 from ldpstats.arguments import distribution, listed
 from ldpstats.channels.structured import Channel, Dense
-from ldpstats.errors import InvalidArgument, LDPError, MechanismMismatch
-from ldpstats.labels import as_labels, matched, preview
-from ldpstats.mechanisms.base import Mechanism, check_document, read_mechanism, set_fields
+from ldpstats.errors import InvalidArgument, LDPError
+from ldpstats.labels import Labels, as_labels, matched
+from ldpstats.mechanisms.base import Mechanism, check_document, common_labels, set_fields
 from ldpstats.mechanisms.custom import (
     CohortPart,
     Enumerated,
@@ -98,12 +98,7 @@ class ByColumn(Enumerated):
         for part in parts:
             if not (isinstance(part, Enumerated) and part.unknown):
                 listed_mechanism("designs", part)
-            if not part.categories.equals(known.categories):
-                raise MechanismMismatch(
-                    f"{part} has the categories {preview(part.categories)}, {known} "
-                    f"{preview(known.categories)}: designs of one question need the same labels in "
-                    "the same order"
-                )
+        common_labels([known, *parts], None, "designs of one question")
         shares = [1 / len(parts)] * len(parts) if self.shares is None else self.shares
         set_fields(
             self,
@@ -115,15 +110,14 @@ class ByColumn(Enumerated):
 
     @property
     def _cohort_shares(self) -> tuple[float, ...]:  # type: ignore[override]
-        shares: tuple[float, ...] = self.shares
-        return shares
+        return self.shares  # type: ignore[no-any-return]
 
     @property
     def _parts(self) -> list[Enumerated]:
         return [part for _, part in self.designs]
 
     @cached_property
-    def _levels(self) -> list[pd.Index[Any]]:
+    def _levels(self) -> list[Labels]:
         """The distinct values of each column."""
         return [
             as_labels(f"designs, {column}", list(dict.fromkeys(values)), 1)
@@ -131,18 +125,17 @@ class ByColumn(Enumerated):
         ]
 
     @property
-    def categories(self) -> pd.Index[Any]:  # type: ignore[override]
-        found: pd.Index[Any] = self._parts[0].categories
-        return found
+    def categories(self) -> Labels:  # type: ignore[override]
+        return self._parts[0].categories
 
     @cached_property
     def cohort_names(self) -> tuple[str, ...]:  # type: ignore[override]
         """The designs by name: their values."""
-        if len(self.columns) == 1:
-            return cohort_names([str(value) for (value,), _ in self.designs], len(self.designs))
-        pairs = (zip(self.columns, values, strict=True) for values, _ in self.designs)
+        pairs = [list(zip(self.columns, values, strict=True)) for values, _ in self.designs]
         names = [", ".join(f"{column}={value}" for column, value in pair) for pair in pairs]
-        return cohort_names(names, len(self.designs))
+        if len(self.columns) == 1:
+            names = [str(value) for ((_, value),) in pairs]
+        return cohort_names(names, len(names))
 
     @cached_property
     def cohort_parts(self) -> tuple[CohortPart, ...]:  # type: ignore[override]
@@ -183,7 +176,7 @@ class ByColumn(Enumerated):
         return pd.Series(np.array(names, dtype=object)[place.ravel()], dtype=object)
 
     @cached_property
-    def outputs(self) -> pd.Index[Any]:
+    def outputs(self) -> Labels:
         """All reports, each after its design."""
         return pd.Index(
             [f"{p.name}:{y}" for p in self.cohort_parts for y in p.mechanism.outputs.tolist()]
@@ -195,7 +188,7 @@ class ByColumn(Enumerated):
         return max(part.epsilon for part in self._parts)
 
     @property
-    def sensitive(self) -> pd.Index[Any] | None:  # type: ignore[override]
+    def sensitive(self) -> Labels | None:  # type: ignore[override]
         """The categories that every design protects; None for all."""
         return protected_by_all(self._parts, self.categories)
 
@@ -221,8 +214,7 @@ class ByColumn(Enumerated):
         for pair in listed("designs", given.get("designs"), remedy):
             if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], list)):
                 raise InvalidArgument("designs", pair, remedy)
-            part = check_document(pair[1])
-            designs.append((tuple(pair[0]), read_mechanism(part["mechanism"], part)))
+            designs.append((tuple(pair[0]), Mechanism.from_dict(pair[1])))
         return super().from_dict(given | {"designs": designs})
 
     def __str__(self) -> str:

@@ -20,7 +20,7 @@ from ldpstats.arguments import EPSILON_RANGE, Array, did_you_mean, listed
 from ldpstats.channels.certificates import Audit, sequential
 from ldpstats.channels.structured import Channel, Dense, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import encode
+from ldpstats.labels import Labels, encode
 from ldpstats.likelihood.parametric import PolynomialMatrix
 from ldpstats.mechanisms.base import Mechanism, check_document, described, joined_labels, set_fields
 from ldpstats.mechanisms.custom import (
@@ -46,9 +46,9 @@ from ldpstats.programs.laws import (
 )
 from ldpstats.programs.polynomials import Chance, chance, listed_labels
 from ldpstats.programs.sampler import Sampler, sampler
-from ldpstats.programs.steps import Cohorts, Question, Step
+from ldpstats.programs.steps import Cohorts, Question, Step, typed
 from ldpstats.reports.layout import LabelFormat
-from ldpstats.reports.single import Counts, Reports
+from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling.samplers import Words, simulation_words
 
 # -- What mechanisms made of a randomising device share -------------------------------------------
@@ -291,7 +291,7 @@ class DeviceMechanism(Enumerated):
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
-    ) -> Counts:
+    ) -> Counts | BitCounts:
         Q = self.channel(candidates)
         if not isinstance(Q, Uniformised) or Q.a >= 0.0:
             return super().simulate_counts(true_counts, rng, candidates)
@@ -306,14 +306,14 @@ class DeviceMechanism(Enumerated):
         return self.counts(np.bincount(reports, minlength=self.n_outputs))
 
 
-def _outputs(given: Any, found: Law, cohorts: Sequence[str]) -> pd.Index[Any]:
+def _outputs(given: Any, found: Law, cohorts: Sequence[str]) -> Labels:
     """The labels of the reports; see the parameter `outputs`."""
     said = list(found.outputs)
     if given is not None:
         outputs = listed_labels("outputs", given, least=1)
-        known = {(type(y), y) for y in outputs.tolist()}
+        known = set(map(typed, outputs.tolist()))
         for label in said:
-            if (type(label), label) not in known:
+            if typed(label) not in known:
                 remedy = f"must list what the device can say; {label!r} is not there"
                 raise InvalidArgument("outputs", outputs.tolist(), remedy)
         return outputs
@@ -443,12 +443,12 @@ class UnknownDevice(DeviceMechanism):
         array([[0.7, 0.3],
                [0.3, 0.7]])
         """
-        theta = [float(v) for v in self._values(values, named).values()]
+        theta = list(map(float, self._values(values, named).values()))
         return self.polynomials(self.unknown).at(theta)
 
     def derivatives_at(self, values: Any = None, **named: Any) -> Array:
         """Derivatives of Q by each of the m parameters, shape (m, k, l); see `matrix_at`."""
-        theta = [float(v) for v in self._values(values, named).values()]
+        theta = list(map(float, self._values(values, named).values()))
         return self.polynomials(self.unknown).derivatives(theta)
 
     def at(self, values: Any = None, **named: Any) -> DeviceMechanism:
@@ -484,12 +484,10 @@ class UnknownDevice(DeviceMechanism):
                 hint = did_you_mean(name, self.unknown) if isinstance(name, str) else ""
                 remedy = f"is no unknown parameter of {', '.join(self.unknown)}{hint}"
                 raise InvalidArgument("values", name, remedy)
-        lacking = [name for name in self.unknown if name not in given]
-        if lacking:
-            remedy = f"must be given: {lacking[0]}=0.1, say"
-            raise InvalidArgument(lacking[0], None, remedy)
         found: dict[str, Fraction] = {}
         for name in self.unknown:
+            if name not in given:
+                raise InvalidArgument(name, None, f"must be given: {name}=0.1, say")
             value = chance(name, given[name])
             if not isinstance(value, Fraction):
                 raise InvalidArgument(name, value, "must be a number in [0, 1]")
@@ -645,14 +643,11 @@ def repeated(first: Any, *others: Any) -> CustomMechanism:
             label = outputs.tolist()[lacking[0]]
             raise InvalidArgument("others", label, "is a first report without a second mechanism")
         chosen = list(second.values())
-        after = [chosen[i] for i in np.argsort(codes)]  # in the order of the first reports
-        categories, parts, channels = same_answers("others", [start, *after])
+        ordered = [chosen[i] for i in np.argsort(codes)]  # as the first reports
+        categories, parts, channels = same_answers("others", [start, *ordered])
         Q = sequential(channels[0], channels[1:]).matrix()
-        pairs = [
-            (y, z)
-            for y, part in zip(start.outputs.tolist(), parts[1:], strict=True)
-            for z in part.outputs.tolist()
-        ]
+        after = zip(start.outputs.tolist(), parts[1:], strict=True)
+        pairs = [(y, z) for y, part in after for z in part.outputs.tolist()]
         description = f"{start}, then {' or '.join(map(str, parts[1:]))}"
     else:
         categories, parts, channels = same_answers("others", [start, *others])

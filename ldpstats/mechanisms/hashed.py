@@ -35,8 +35,9 @@ from ldpstats.channels.structured import (
     bit_ratios,
 )
 from ldpstats.clients.device import drawn_report, opened
+from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import as_labels, column_name, encode, place_of, present_answers
+from ldpstats.labels import Labels, as_labels, column_name, encode, place_of, present_answers
 from ldpstats.likelihood.hashed import (
     CohortMoments,
     CohortSource,
@@ -44,7 +45,7 @@ from ldpstats.likelihood.hashed import (
     undetermined,
 )
 from ldpstats.likelihood.hashed_rows import BloomRows, LabelRows
-from ldpstats.likelihood.rows import DenseRows, Likelihood, Rows
+from ldpstats.likelihood.rows import DenseRows, Likelihood
 from ldpstats.mechanisms.base import Mechanism, even_bit, set_fields
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.reports.layout import BitFormat, NumberFormat
@@ -90,16 +91,9 @@ class Hashed(Mechanism):
     """
 
     alphabet: Any
-
-    @property
-    @abstractmethod
-    def n_cells(self) -> int:
-        """Labels or bits of a cohort."""
-
-    @property
-    @abstractmethod
-    def n_owned(self) -> int:
-        """Hashes of an answer, each of which names one of its cells."""
+    n_cells: int  # labels or bits of a cohort
+    n_owned: int  # hashes of an answer, each of which names one of its cells
+    cell_law: CellLaw  # probabilities that a report shows a cell
 
     @abstractmethod
     def _randomise(self, cells: Array, words: Words) -> Array:
@@ -136,11 +130,6 @@ class Hashed(Mechanism):
         text = answer if self.alphabet is None else str(self.alphabet[int(answer)])
         return drawn_report(self._device, text, words)
 
-    @property
-    @abstractmethod
-    def cell_law(self) -> CellLaw:
-        """Probabilities that a report shows a cell."""
-
     @abstractmethod
     def _cohort_channel(self, cells: Array) -> Channel:
         """The channel within one cohort, for values that own the cells, shape (S, h)."""
@@ -164,15 +153,14 @@ class Hashed(Mechanism):
         return self.alphabet is None
 
     @property
-    def categories(self) -> pd.Index[Any]:  # type: ignore[override]
+    def categories(self) -> Labels:  # type: ignore[override]
         """The alphabet; an open one has no list of categories."""
         return self.labels()
 
-    def labels(self, candidates: Any = None) -> pd.Index[Any]:
+    def labels(self, candidates: Any = None) -> Labels:
         if self.alphabet is not None:
             self._closed(candidates)
-            labels: pd.Index[Any] = self.alphabet
-            return labels
+            return self.alphabet  # type: ignore[no-any-return]
         if candidates is None:
             raise NotAvailable(
                 f"{self} has an open alphabet: pass candidates=, the strings to look for"
@@ -189,18 +177,14 @@ class Hashed(Mechanism):
             expected = (self.n_cohorts, len(candidates.labels), self.n_owned)
             cells = candidates.cells
             if cells.shape != expected or cells.min() < 0 or cells.max() >= self.n_cells:
-                raise InvalidArgument(
-                    "candidates",
-                    f"cells of shape {cells.shape}",
-                    f"must be of shape {expected}, from 0 to {self.n_cells - 1}",
-                )
-            typed = np.ascontiguousarray(cells, dtype=cell_type(self.n_cells))
-            return distinct_cells(typed, self.n_cells)
+                remedy = f"must be of shape {expected}, from 0 to {self.n_cells - 1}"
+                raise InvalidArgument("candidates", f"cells of shape {cells.shape}", remedy)
+            cells = np.ascontiguousarray(cells, dtype=cell_type(self.n_cells))
+            return distinct_cells(cells, self.n_cells)
         labels = self.labels(candidates)
         if self.alphabet is not None:
             return self._permutations
-        hashed = self.answer_hash.table("candidates", labels)
-        return distinct_cells(hashed, self.n_cells)
+        return distinct_cells(self.answer_hash.table("candidates", labels), self.n_cells)
 
     @property
     def answer_hash(self) -> AnswerHash:
@@ -261,13 +245,13 @@ class Hashed(Mechanism):
     def _report(
         self, values: object, words: Words, missing: str, given: npt.ArrayLike | None = None
     ) -> Reports:
+        answers: Any  # their codes, or strings
         if self.alphabet is not None:
-            codes, n_missing = encode("values", values, self.alphabet, missing)
-            n = codes.size
+            answers, n_missing = encode("values", values, self.alphabet, missing)
         else:
-            present, n_missing = present_answers("values", values, missing)
-            strings = present.reset_index(drop=True) if n_missing else present
-            n = len(strings)
+            answers, n_missing = present_answers("values", values, missing)
+            answers = answers.reset_index(drop=True)
+        n = len(answers)
         if given is None:  # a draw that never keeps its code is uniform
             cohort = samplers.sample_krr(np.zeros(n, dtype=np.int64), self.n_cohorts, 0, words)
         else:
@@ -276,9 +260,9 @@ class Hashed(Mechanism):
                 remedy = f"must be whole numbers from 0 to {self.n_cohorts - 1}"
                 raise InvalidArgument("cohort", given, remedy)
         if self.alphabet is not None:
-            own = listed_cells(self._permutations[cohort, codes], self.n_cells)
+            own = listed_cells(self._permutations[cohort, answers], self.n_cells)
         else:
-            own = self.answer_hash.own(strings, cohort)
+            own = self.answer_hash.own(answers, cohort)
         y = self._randomise(own, words)
         return Reports(y, self, n_missing, cohort, column_name(values))
 
@@ -333,28 +317,26 @@ class Hashed(Mechanism):
     def _indistinct(self, candidates: Any, cells: Array, reports: Array) -> str:
         """Say which candidates cannot be told apart, and what would help."""
         labels, m, used = self.labels(candidates), self.n_cells, int((reports > 0).sum())
-        S, bound = len(labels), used * (m - 1) + (0 if self.is_open else 1)
         help_ = "use more cohorts or a larger hash range, or leave some of them out"
-        total = np.zeros(S, dtype=np.uint64)  # of the cells, which their order does not change
+        # of the cells, which their order does not change
+        total = np.zeros(len(labels), dtype=np.uint64)
         for c, own in enumerate(cells[reports > 0]):
             numbers = own.astype(np.uint64) + np.uint64(c * (m + 1) + 1)
             total += mix64(numbers).sum(axis=1, dtype=np.uint64)
-        same = pd.Series(np.arange(S)).groupby(total).agg(list)
+        same = pd.Series(np.arange(len(labels))).groupby(total).agg(list)
         groups = [group for group in same if len(group) > 1]
         if groups:
             shown = "; ".join(", ".join(repr(labels[i]) for i in group[:5]) for group in groups[:3])
             merge = "list one of each group, whose frequency is then that of the group together"
             return f"candidates with the same hashes in every cohort: {shown}: {merge}; or {help_}"
-        if S > bound and self.n_owned == 1:
+        what, extra, bound = "bits", "", used * m
+        if self.n_owned == 1:
+            what, bound = "labels", used * (m - 1) + (0 if self.is_open else 1)
             extra = " (and the share of other answers)" if self.is_open else ""
+        if len(labels) > bound:
             return (
-                f"{S} candidates{extra} cannot be told apart: {used} cohorts with reports, of {m} "
-                f"labels each, determine at most {bound}: {help_}"
-            )
-        if S > used * m:
-            return (
-                f"{S} candidates cannot be told apart: {used} cohorts with reports, of {m} bits "
-                f"each, determine at most {used * m}: {help_}"
+                f"{len(labels)} candidates{extra} cannot be told apart: {used} cohorts with "
+                f"reports, of {m} {what} each, determine at most {bound}: {help_}"
             )
         design = HashDesign(cells, m, background=self.cell_law.shared if self.is_open else 0.0)
         alike = undetermined(design, np.repeat(reports.astype(np.float64), m))
@@ -379,7 +361,7 @@ class AnswerHash:
     is_compiled: ClassVar[bool] = True  # whether the kernels compute it
     document_name: ClassVar[str] = "ldpstats"  # in client documents
 
-    def table(self, name: str, labels: pd.Index[Any]) -> Array:
+    def table(self, name: str, labels: Labels) -> Array:
         """Cells of strings before repetitions are marked, shape (C, S, h)."""
         hashes = hash_strings(name, labels)
         return hashed_cells(hashes, self.n_cohorts, self.n_owned, self.n_cells)
@@ -395,7 +377,7 @@ class MD5Hash(AnswerHash):
     is_compiled = False
     document_name = "md5"
 
-    def table(self, name: str, labels: pd.Index[Any]) -> Array:
+    def table(self, name: str, labels: Labels) -> Array:
         cohorts = range(self.n_cohorts)
         return md5_cells(utf8(name, labels), cohorts, self.n_owned, self.n_cells)
 
@@ -423,7 +405,7 @@ class UnknownHash(AnswerHash):
     def document_name(self) -> str:  # type: ignore[override]
         raise NotAvailable(f"the hash of {self.mechanism} is not known here, nor to its clients")
 
-    def table(self, name: str, labels: pd.Index[Any]) -> Array:
+    def table(self, name: str, labels: Labels) -> Array:
         raise NotAvailable(
             f"the hash of {self.mechanism} is not known here: pass "
             "candidates=CandidateMap(labels, cells)"
@@ -535,6 +517,7 @@ class ORR(Hashed):
     epsilon: float
     alphabet: Any = None
     n_bits = 0
+    n_owned = 1
 
     def __post_init__(self) -> None:
         set_fields(self, n_outputs=positive_integer("n_outputs", self.n_outputs, 2))
@@ -548,14 +531,11 @@ class ORR(Hashed):
         return NumberFormat(self.n_outputs)
 
     @property
-    def n_cells(self) -> int:
+    def n_cells(self) -> int:  # type: ignore[override]
+        """Labels of a cohort."""
         return self.n_outputs
 
-    @property
-    def n_owned(self) -> int:
-        return 1
-
-    @property
+    @cached_property
     def _krr(self) -> KRR:
         return KRR(self.n_outputs, self.epsilon)
 
@@ -566,30 +546,33 @@ class ORR(Hashed):
         return {"kind": "keep", "keep": str(self._krr._keep())}
 
     def _randomise_counts(self, owners: Array, n: Array, rng: np.random.Generator) -> Array:
-        kept = rng.binomial(owners, self._krr.channel().a)
+        kept = rng.binomial(owners, self._krr._channel.a)
         uniform = np.full(self.n_outputs, 1.0 / self.n_outputs)
         return np.asarray(kept + rng.multinomial(n - kept.sum(axis=1), uniform))
 
     @property
-    def cell_law(self) -> CellLaw:
-        Q = self._krr.channel()
+    def cell_law(self) -> CellLaw:  # type: ignore[override]
+        """Probabilities that a report shows a label."""
+        Q = self._krr._channel
         return CellLaw(Q.a + float(Q.b), float(Q.b), 1.0 / self.n_outputs, 0.0)
 
     def _cohort_channel(self, cells: Array) -> Channel:
-        return Mapped(self._krr.channel(), cells[:, 0])
+        return Mapped(self._krr._channel, cells[:, 0])
 
     def worst_channel(self) -> Uniformised:
         """k-RR: two answers that hash to different labels."""
-        return self._krr.channel()
+        return self._krr._channel
+
+    def _sampler_epsilon(self) -> float:
+        return self._krr._sampler_epsilon()
 
     def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
         """The likelihood of the labels given the cohorts."""
         self._own(counts)
         assert counts.cohort is not None
-        Q = self._krr.channel()
-        return Likelihood(
-            LabelRows(self.cells(candidates), counts.cohort, counts.y, Q.a, float(Q.b)), counts.n
-        )
+        Q, cells = self._krr._channel, self.cells(candidates)
+        rows = LabelRows(cells, counts.cohort, counts.y, Q.a, float(Q.b))
+        return Likelihood(rows, counts.n)
 
     def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts:
         """Counts from the label counts of each cohort.
@@ -609,11 +592,9 @@ class ORR(Hashed):
         table = counts_vector("n", n, (self.n_cohorts, self.n_outputs))
         if nobs is not None:
             reports = counts_vector("nobs", nobs, (self.n_cohorts,))
-            if (wrong := np.flatnonzero(table.sum(axis=1) != reports)).size:
-                c = int(wrong[0])
-                raise InvalidArgument(
-                    f"nobs[{c}]", int(reports[c]), f"must be the sum of n[{c}], {table[c].sum()}"
-                )
+            for c in np.flatnonzero(table.sum(axis=1) != reports):
+                remedy = f"must be the sum of n[{c}], {table[c].sum()}"
+                raise InvalidArgument(f"nobs[{c}]", int(reports[c]), remedy)
         cohort, y = np.nonzero(table)
         return Counts(y, table[cohort, y], self, cohort=cohort)
 
@@ -652,16 +633,12 @@ class CandidateMap:
         size = len(labels)
         cells = as_array("cells", self.cells, f"must be an array of integers, (C, {size}, h)")
         if cells.ndim != 3 or cells.shape[1] != size or cells.dtype.kind not in "iu":
-            raise InvalidArgument(
-                "cells",
-                f"array of {cells.dtype}, shape {cells.shape}",
-                f"must be integers, of shape (C, {size}, h)",
-            )
-        object.__setattr__(self, "labels", labels)
-        object.__setattr__(self, "cells", cells)
+            found = f"array of {cells.dtype}, shape {cells.shape}"
+            raise InvalidArgument("cells", found, f"must be integers, of shape (C, {size}, h)")
+        set_fields(self, labels=labels, cells=cells)
 
 
-def candidate_labels(candidates: object) -> pd.Index[Any]:
+def candidate_labels(candidates: object) -> Labels:
     """Check a list of candidates: distinct strings, at least one."""
     if isinstance(candidates, int | np.integer | pd.CategoricalDtype | pd.RangeIndex):
         raise InvalidArgument("candidates", candidates, "must be a list of strings to look for")
@@ -672,11 +649,8 @@ def candidate_labels(candidates: object) -> pd.Index[Any]:
     labels = as_labels("candidates", candidates, least=1)
     for i, label in enumerate(labels.tolist()):
         if not isinstance(label, str):
-            raise InvalidArgument(
-                f"candidates[{i}]",
-                label,
-                "must be a string, as the answers of an open alphabet are",
-            )
+            remedy = "must be a string, as the answers of an open alphabet are"
+            raise InvalidArgument(f"candidates[{i}]", label, remedy)
     return labels
 
 
@@ -701,16 +675,8 @@ class HashedBits(Hashed):
 
     n_hashes: int
     n_outputs = 0
-
-    @property
-    @abstractmethod
-    def p1(self) -> float:
-        """P(bit = 1) of a bit that the answer owns."""
-
-    @property
-    @abstractmethod
-    def p0(self) -> float:
-        """P(bit = 1) of any other bit."""
+    p1: float  # P(bit = 1) of a bit that the answer owns
+    p0: float  # P(bit = 1) of any other bit
 
     @abstractmethod
     def _thresholds(self) -> tuple[int, int]:
@@ -729,11 +695,13 @@ class HashedBits(Hashed):
         return BitFormat(self.n_bits)
 
     @property
-    def n_cells(self) -> int:
+    def n_cells(self) -> int:  # type: ignore[override]
+        """Bits of a cohort."""
         return self.n_bits
 
     @property
-    def n_owned(self) -> int:
+    def n_owned(self) -> int:  # type: ignore[override]
+        """Hashes of an answer, each of which names one of its cells."""
         return self.n_hashes
 
     def _randomise(self, cells: Array, words: Words) -> Array:
@@ -748,7 +716,8 @@ class HashedBits(Hashed):
         return np.asarray(rng.binomial(owners, self.p1) + others)
 
     @property
-    def cell_law(self) -> CellLaw:
+    def cell_law(self) -> CellLaw:  # type: ignore[override]
+        """Probabilities that a report shows a set bit."""
         m, h = self.n_bits, self.n_hashes
         empty = (1.0 - 1.0 / m) ** h
         both = 1.0 - 2.0 * empty + (1.0 - 2.0 / m) ** h if h > 1 else 0.0
@@ -766,7 +735,7 @@ class HashedBits(Hashed):
         return Bits(members, self.n_bits, self.p1, self.p0)
 
     def _sampler_epsilon(self) -> float:
-        return self._largest(*samplers.realised_ratios(*self._thresholds()))
+        return self._largest(*portable.rise_and_fall(*self._thresholds()))
 
     def _largest(self, up: float, down: float) -> float:
         """Epsilon where a bit of one answer alone has these largest log ratios for and against."""
@@ -778,9 +747,8 @@ class HashedBits(Hashed):
         self._own(counts)
         assert counts.cohort is not None
         if 0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0:
-            cells = self.cells(candidates)
-            rows: Rows = BloomRows(counts.y, counts.cohort, cells, self.n_bits, self.p1, self.p0)
-            return Likelihood(rows, counts.n)
+            law = self.cells(candidates), self.n_bits, self.p1, self.p0
+            return Likelihood(BloomRows(counts.y, counts.cohort, *law), counts.n)
         # a bit that is never or always set makes answers impossible: cohort by cohort
         channel: Any = self.channel(candidates)
         W, scale = np.zeros((len(counts.y), channel.shape[0])), np.zeros(len(counts.y))
@@ -864,11 +832,13 @@ class ORAPPOR(HashedBits):
         return even_bit(self.epsilon / sum(most_different(self.n_bits, self.n_hashes, 1.0, 1.0)))
 
     @property
-    def p1(self) -> float:
+    def p1(self) -> float:  # type: ignore[override]
+        """P(bit = 1) of a bit that the answer owns."""
         return self._flip()[0]
 
     @property
-    def p0(self) -> float:
+    def p0(self) -> float:  # type: ignore[override]
+        """P(bit = 1) of any other bit."""
         return self._flip()[1]
 
     def _thresholds(self) -> tuple[int, int]:

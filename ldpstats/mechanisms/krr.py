@@ -12,16 +12,14 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 
 from ldpstats.arguments import EPSILON_RANGE, Array, named_only, positive_epsilon, probability
-from ldpstats.channels.structured import Channel, Dense, Uniformised
+from ldpstats.channels.structured import Dense, Uniformised
 from ldpstats.errors import InvalidArgument
 from ldpstats.hints import guided
-from ldpstats.labels import as_labels, sensitive_labels
+from ldpstats.labels import Labels, as_labels, sensitive_labels
 from ldpstats.mechanisms.base import check_labels, set_fields, threshold_of
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
-from ldpstats.reports.single import Counts
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
@@ -55,14 +53,14 @@ class KRR(Enumerated):
     def __post_init__(self) -> None:
         check_labels(self)
 
-    def channel(self, candidates: Any = None) -> Uniformised:
-        self._closed(candidates)
+    @cached_property
+    def _channel(self) -> Uniformised:
         small = np.exp(-self.epsilon)  # in powers of e^-eps, which cannot overflow
         total = 1.0 + (self.k - 1) * small
         return Uniformised(self.k, float(-np.expm1(-self.epsilon) / total), float(small / total))
 
     def _keep(self) -> int:
-        Q = self.channel()
+        Q = self._channel
         return threshold_of(Q.a, self.k * float(Q.b))
 
     def sample(self, codes: Array, words: Words) -> Array:
@@ -95,8 +93,8 @@ class _Binary(Enumerated):
 class _Device(_Binary):
     """A design whose epsilon follows from its probabilities."""
 
-    def channel(self, candidates: Any = None) -> Channel:
-        self._closed(candidates)
+    @cached_property
+    def _channel(self) -> Dense:
         return Dense(np.array(self._law()))
 
     @abstractmethod
@@ -105,7 +103,7 @@ class _Device(_Binary):
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]
-        return self.channel().epsilon()
+        return self._channel.epsilon()
 
 
 @guided
@@ -171,8 +169,8 @@ class Warner(_Binary):
             del document["epsilon"]
         return document
 
-    def channel(self, candidates: Any = None) -> Channel:
-        self._closed(candidates)
+    @cached_property
+    def _channel(self) -> Dense:
         lie = np.exp(-self.epsilon) / (1.0 + np.exp(-self.epsilon))
         truth = 1.0 / (1.0 + np.exp(-self.epsilon))
         if self.p is not None:
@@ -189,7 +187,7 @@ class Warner(_Binary):
     def _drawn(self) -> Enumerated:
         """The mechanism of the same law that draws the reports."""
         if self.p is not None and self.p < 0.5:
-            return CustomMechanism(self.channel().matrix(), self.categories)
+            return CustomMechanism(self._channel.Q, self.categories)
         return KRR(self.categories, self.epsilon)
 
 
@@ -323,10 +321,9 @@ class Mangat(_Device):
         set_fields(self, p=probability("p", self.p, zero=False, one=False))
 
     @property
-    def shielded(self) -> pd.Index[Any]:
+    def shielded(self) -> Labels:
         """The "yes": a report that a holder of the trait makes is one that others make too."""
-        yes: pd.Index[Any] = sensitive_labels(np.array([1]), self.categories)
-        return yes
+        return sensitive_labels(np.array([1]), self.categories)
 
     def _law(self) -> list[list[float]]:
         # 1 - (1 - p) would lose a small p, and with it that epsilon is infinite
@@ -378,8 +375,8 @@ class Observed(Enumerated):
     def unprotected(self) -> bool:
         return True
 
-    def channel(self, candidates: Any = None) -> Uniformised:
-        self._closed(candidates)
+    @cached_property
+    def _channel(self) -> Uniformised:
         return Uniformised(self.k, 1.0, 0.0)
 
     def sample(self, codes: Array, words: Words) -> Array:
@@ -387,12 +384,6 @@ class Observed(Enumerated):
 
     def _draw_document(self) -> dict[str, Any]:
         return {"kind": "same"}
-
-    def simulate_counts(
-        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
-    ) -> Counts:
-        self._closed(candidates)
-        return self.counts(true_counts)
 
     def __str__(self) -> str:
         return f"Observed(k={self.k}, no privacy)"

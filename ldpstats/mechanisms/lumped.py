@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, probability
 from ldpstats.channels.structured import Bits, BitScores, Uniformised, unary_scores
 from ldpstats.clients.device import check_table, numbers
+from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import as_labels, encode
+from ldpstats.labels import Labels, as_labels, encode
 from ldpstats.likelihood.covariance import independent_bits
 from ldpstats.likelihood.moments import Equations, Moments
 from ldpstats.likelihood.rows import Rows, UnaryRows, WithOther
@@ -27,7 +28,8 @@ from ldpstats.mechanisms.base import CategoryBits, Mechanism, set_fields
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
 from ldpstats.mechanisms.hashed import HashedBits
 from ldpstats.mechanisms.krr import Observed
-from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.reports.layout import Packed
+from ldpstats.reports.single import Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
@@ -128,7 +130,7 @@ def _hashed(mechanism: Mechanism) -> str:
     )
 
 
-def _lump_labels(reports: Reports, kept: Array, categories: pd.Index[Any]) -> Reports:
+def _lump_labels(reports: Reports, kept: Array, categories: Labels) -> Reports:
     """Reports that are labels: those of lumped categories become one."""
     mechanism = reports.mechanism
     channel, outputs = mechanism.channel(), mechanism.outputs
@@ -161,7 +163,7 @@ def _lump_labels(reports: Reports, kept: Array, categories: pd.Index[Any]) -> Re
     return replace(reports, y=group[reports.y], mechanism=lumped, cohort=None)
 
 
-def _lump_bits(reports: Reports, kept: Array) -> npt.NDArray[np.uint8]:
+def _lump_bits(reports: Reports, kept: Array) -> Packed:
     """Reports that are bits: those that the kept categories own alone, packed again."""
     mechanism = reports.mechanism
     if mechanism.n_bits and not mechanism.n_cohorts:  # category x owns bit x, if there is one
@@ -198,22 +200,19 @@ class _KeptBits(Bits):
     def design(self) -> Array:
         return np.eye(self.n_bits + 1, self.n_bits)
 
-    def _owned(self) -> Array:
-        return self.design()
+    _owned = design
 
     def bit_means(self, p: Array) -> Array:
         return np.asarray(self.p0 * np.sum(p) + (self.p1 - self.p0) * p[:-1])
 
-    def rows(self, y: npt.NDArray[np.uint8]) -> Rows:
-        if not (0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0):
+    def rows(self, y: Packed) -> Rows:
+        if not self._open:
             return super().rows(y)
         # a row is scaled by the chance of its bits where none is owned: that of the last category
         return WithOther(UnaryRows(y, self.p1, self.p0, self.n_bits), np.ones(len(y)))
 
     def _scores(self) -> BitScores | None:
-        if not (0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0):
-            return None
-        return unary_scores(self.p1, self.p0, self.n_bits, np.ones(1))
+        return unary_scores(self.p1, self.p0, self.n_bits, np.ones(1)) if self._open else None
 
     def epsilon(self) -> float:
         if self.n_bits == 1:  # only the owner and the last category are there to tell apart
@@ -264,16 +263,14 @@ class LumpedUnary(CategoryBits):
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]
-        return self.channel().epsilon()
+        return self._channel.epsilon()
 
-    def channel(self, candidates: Any = None) -> Bits:
-        self._closed(candidates)
+    @cached_property
+    def _channel(self) -> Bits:
         return _KeptBits(range(self.k), self.n_bits, self.p1, self.p0)
 
-    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
+    def _moments(self, counts: Any) -> Moments:
         """Equations of the bits, and one for the last category: the frequencies sum to one."""
-        self._closed(candidates)
-        self._own(counts)
         sums = counts.bit_counts()
         nobs, m = sums.nobs, self.n_bits
         A = np.vstack([(self.p1 - self.p0) * np.eye(m, m + 1), np.ones(m + 1)])
@@ -307,5 +304,5 @@ class LumpedUnary(CategoryBits):
         return drawn[:, : -(-self.n_bits // 8)]
 
     def _sampler_epsilon(self) -> float:
-        up, down = samplers.realised_ratios(*samplers.bit_thresholds(self.p1, self.p0))
-        return up + down if self.n_bits > 1 else max(up, down)
+        bit = portable.rise_and_fall(*samplers.bit_thresholds(self.p1, self.p0))
+        return portable.farthest([bit] * min(self.n_bits, 2) + [(0.0, 0.0)])

@@ -11,9 +11,8 @@ import pandas as pd
 
 from ldpstats.arguments import Array, positive_epsilon, positive_integer
 from ldpstats.channels.families import Band, Geometric
-from ldpstats.clients.device import check_table
 from ldpstats.errors import InvalidArgument
-from ldpstats.labels import as_labels, binned, checked_edges, interval_labels, midpoints
+from ldpstats.labels import Labels, as_labels, binned, checked_edges, interval_labels, midpoints
 from ldpstats.mechanisms.base import set_fields, threshold_of
 from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.sampling import samplers
@@ -58,6 +57,7 @@ class GeometricResponse(Enumerated):
     categories: Any
     epsilon: float
     is_ordered: ClassVar = True
+    _rounding = "up"
 
     def __post_init__(self) -> None:
         labels = as_labels("categories", self.categories)
@@ -73,20 +73,6 @@ class GeometricResponse(Enumerated):
     @cached_property
     def _channel(self) -> Geometric:
         return Geometric(self.k, self.epsilon / (self.k - 1))
-
-    @cached_property
-    def _rows(self) -> samplers.IntegerRows:
-        return samplers.integer_rows(self._channel.matrix(), "up")
-
-    def sample(self, codes: Array, words: Words) -> Array:
-        return samplers.sample_rows(codes, self._rows, words)
-
-    def _draw_document(self) -> dict[str, Any]:
-        check_table(self, self.k * self.k)
-        return self._rows.document(self.k)
-
-    def _sampler_epsilon(self) -> float:
-        return samplers.realised_epsilon_rows(self._rows)
 
 
 # -- The square wave mechanism for numbers in bins ------------------------------------------------
@@ -160,7 +146,7 @@ class SquareWave(Enumerated):
     is_ordered: ClassVar = True
 
     def __post_init__(self) -> None:
-        edges = checked_edges("edges", self.edges)
+        edges = checked_edges(self.edges)
         epsilon = positive_epsilon("epsilon", self.epsilon)
         k, b = edges.size - 1, self.half_width
         if b is None:
@@ -170,12 +156,12 @@ class SquareWave(Enumerated):
         set_fields(self, edges=edges, epsilon=epsilon, half_width=int(b))
 
     @cached_property
-    def categories(self) -> pd.Index[Any]:  # type: ignore[override]
+    def categories(self) -> Labels:  # type: ignore[override]
         """Labels of the bins, in order."""
         return interval_labels(self.edges)
 
     @property
-    def outputs(self) -> pd.Index[Any]:
+    def outputs(self) -> Labels:
         return pd.RangeIndex(self.k + 2 * self.half_width)
 
     def to_labels(self, name: str, values: object) -> object:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import html_table, one_of
@@ -18,18 +17,26 @@ from ldpstats.clients.device import (
     Budget,
     Device,
     Specified,
-    bare,
     check_audit,
     check_fields,
     check_fingerprint,
     client_document,
     opened_budget,
     secretive,
+    stripped,
     texts,
 )
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable, UnknownCategory
-from ldpstats.labels import as_labels, as_series, column_name, encode, labels_from_json
-from ldpstats.mechanisms.base import set_fields
+from ldpstats.labels import (
+    Codes,
+    Labels,
+    as_labels,
+    as_series,
+    column_name,
+    encode,
+    labels_from_json,
+)
+from ldpstats.mechanisms.base import Mechanism, set_fields
 from ldpstats.mechanisms.custom import CustomMechanism, Panel, listed_mechanism
 from ldpstats.mechanisms.sensitive import URAP, URR, checked_levels, secret_codes
 from ldpstats.reports.single import Reports
@@ -97,9 +104,8 @@ class PUM(Specified):
 
     def __post_init__(self) -> None:
         if not isinstance(self.mechanism, URR | URAP):
-            raise InvalidArgument(
-                "mechanism", self.mechanism, "must be a URR or a URAP over the categories"
-            )
+            remedy = "must be a URR or a URAP over the categories"
+            raise InvalidArgument("mechanism", self.mechanism, remedy)
         if isinstance(self.tags, int | np.integer | pd.RangeIndex):
             raise InvalidArgument("tags", self.tags, 'must be names, for example ("home", "work")')
         given, levels = self.tags, self.levels
@@ -128,14 +134,12 @@ class PUM(Specified):
     @property
     def _default(self) -> float:
         """Epsilon of bots that have none of their own."""
-        own = self.mechanism.levels
-        return float(self.mechanism.epsilon if own is None else min(own))
+        return float(min(self.mechanism.levels or [self.mechanism.epsilon]))
 
     @property
-    def categories(self) -> pd.Index[Any]:
+    def categories(self) -> Labels:
         """The categories of true answers, without the bots."""
-        labels: pd.Index[Any] = self.mechanism.categories
-        return labels
+        return self.mechanism.categories  # type: ignore[no-any-return]
 
     @cached_property
     def common(self) -> URR | URAP:
@@ -145,14 +149,15 @@ class PUM(Specified):
         are sensitive for all and the bots.
         """
         base, tags = self.mechanism, self.tags.tolist()
-        changes: dict[str, Any] = {
-            "categories": [*self.categories.tolist(), *tags],
-            "sensitive": [*base.sensitive.tolist(), *tags],
-        }
-        S = len(base.sensitive)
-        own = (base.epsilon,) * S if base.levels is None else base.levels
-        each = (*own, *([self._default] * len(tags) if self.levels is None else self.levels))
-        return replace(base, **changes, epsilon=max(each), levels=each)
+        own = base.levels or (base.epsilon,) * len(base.sensitive)
+        each = (*own, *(self.levels or [self._default] * len(tags)))
+        return replace(
+            base,
+            categories=[*self.categories.tolist(), *tags],
+            sensitive=[*base.sensitive.tolist(), *tags],
+            epsilon=max(each),
+            levels=each,
+        )
 
     @property
     def epsilon(self) -> float:
@@ -251,6 +256,7 @@ class PUM(Specified):
                 raise InvalidArgument("waves", one, "must be PUMs with the same tags")
         return made
 
+    @partial(stripped, harmless=lambda error: error)  # a logger may write what is in its frame
     def client(
         self,
         tags: Mapping[Any, Any],
@@ -279,17 +285,11 @@ class PUM(Specified):
         MechanismMismatch
             For the file of a client of another mechanism.
         """
-        failure: BaseException
-        try:
-            limits = {"max_epsilon": max_epsilon, "allow_no_privacy": allow_no_privacy}
-            words = self.common.collector(entropy, **limits).words  # type: ignore[arg-type]
-            budget = opened_budget(reports, state, {"fingerprint": self.fingerprint})
-            k = len(self.categories)
-            return PUMClient(self.common, self._preprocessor(tags), k, words, budget)
-        except BaseException as error:
-            failure = error
-        del tags  # of what a logger may write of this frame
-        raise bare(failure)
+        limits = {"max_epsilon": max_epsilon, "allow_no_privacy": allow_no_privacy}
+        words = self.common.collector(entropy, **limits).words  # type: ignore[arg-type]
+        budget = opened_budget(reports, state, {"fingerprint": self.fingerprint})
+        k = len(self.categories)
+        return PUMClient(self.common, self._preprocessor(tags), k, words, budget)
 
     def _question_document(self) -> dict[str, Any]:
         tags = [str(tag) for tag in self.tags.tolist()]
@@ -318,34 +318,28 @@ class PUM(Specified):
         asked = {"question": self._question_document()}
         return client_document(self.fingerprint, self.common._spent(), asked)
 
-    def _preprocessor(self, tags: object) -> npt.NDArray[np.int64]:
+    def _preprocessor(self, tags: object) -> Codes:
         """Code of the intermediate category that each category is mapped to (MK19 eq. 19)."""
         if not isinstance(tags, Mapping):
-            raise InvalidArgument(
-                "tags", type(tags).__name__, "must be a dict from tags to sets of categories"
-            )
+            remedy = "must be a dict from tags to sets of categories"
+            raise InvalidArgument("tags", type(tags).__name__, remedy)
         k = len(self.categories)
         codes, owner = np.arange(k), dict[int, Any]()
         for tag, own in tags.items():
             if not pd.api.types.is_scalar(tag) or tag not in self.tags:
                 # not shown: a category that was written in its place would be
-                raise InvalidArgument(
-                    "tags", "a name", f"is no tag: the tags are {self.tags.tolist()}"
-                )
-            bot = k + int(self.tags.get_loc(tag))
+                remedy = f"is no tag: the tags are {self.tags.tolist()}"
+                raise InvalidArgument("tags", "a name", remedy)
             for code in secret_codes(tag, own, self.categories):
-                if code in owner and owner[code] != tag:
-                    raise InvalidArgument(
-                        "tags", [owner[code], tag], "share a category: give it to one of them"
-                    )
-                owner[code], codes[code] = tag, bot
+                if owner.setdefault(code, tag) != tag:
+                    remedy = "share a category: give it to one of them"
+                    raise InvalidArgument("tags", [owner[code], tag], remedy)
+                codes[code] = k + int(self.tags.get_loc(tag))
         return codes
 
     # -- simulation ------------------------------------------------------------------------------
 
-    def preprocess(
-        self, values: object, tags: Mapping[Any, Any] | None = None
-    ) -> npt.NDArray[np.int64]:
+    def preprocess(self, values: object, tags: Mapping[Any, Any] | None = None) -> Codes:
         """Codes of the intermediate categories of many simulated respondents.
 
         Parameters
@@ -384,17 +378,12 @@ class PUM(Specified):
                 held = held.astype(object).map(lambda v: int(v) if v.is_integer() else v)
             theirs[present] = encode(f"tags[{tag!r}]", held.tolist(), self.categories)[0]
             if theirs.size != codes.size:
-                raise InvalidArgument(
-                    f"tags[{tag!r}]", theirs.size, f"must be {codes.size} categories, one each"
-                )
+                remedy = f"must be {codes.size} categories, one each"
+                raise InvalidArgument(f"tags[{tag!r}]", theirs.size, remedy)
             hit = theirs == codes
-            twice = np.flatnonzero(hit & (owned >= 0))
-            if twice.size:
-                raise InvalidArgument(
-                    f"tags[{tag!r}][{twice[0]}]",
-                    "a category",
-                    f"is under the tag {self.tags[owned[twice[0]]]!r} too: give it to one of them",
-                )
+            for i in np.flatnonzero(hit & (owned >= 0)):
+                remedy = f"is under the tag {self.tags[owned[i]]!r} too: give it to one of them"
+                raise InvalidArgument(f"tags[{tag!r}][{i}]", "a category", remedy)
             owned[hit] = int(self.tags.get_loc(tag))
             out[hit] = k + owned[hit]
         return out
@@ -447,14 +436,10 @@ class PUM(Specified):
     # -- specification ---------------------------------------------------------------------------
 
     def _specification(self) -> dict[str, Any]:
-        return {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "mechanism": self.mechanism.to_dict(),
-            "tags": self.tags.tolist(),
-            # as it was written before there were levels
-            **({} if self.levels is None else {"levels": list(self.levels)}),
-        }
+        document = {"format": _FORMAT, "version": _VERSION, "mechanism": self.mechanism.to_dict()}
+        document["tags"] = self.tags.tolist()
+        # without levels as it was written before there were any
+        return document | ({} if self.levels is None else {"levels": list(self.levels)})
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> PUM:
@@ -474,7 +459,7 @@ class PUM(Specified):
             raise InvalidArgument("mechanism", name, "must be a URR or a URAP")
         if not isinstance(document["tags"], list):
             raise InvalidArgument("tags", document["tags"], "must be a list of names")
-        base = URR.from_dict(kind) if name == "URR" else URAP.from_dict(kind)
+        base: Any = Mechanism.from_dict(kind)
         made = cls(base, labels_from_json("tags", document["tags"]), document.get("levels"))
         check_fingerprint(document, made.fingerprint)
         return made
@@ -526,7 +511,7 @@ class PUMClient(Device):
     def __init__(
         self,
         common: URR | URAP,
-        preprocessor: npt.NDArray[np.int64],
+        preprocessor: Codes,
         k: int,
         words: Words,
         budget: Budget,
@@ -535,7 +520,7 @@ class PUMClient(Device):
 
         def report(code: int) -> Any:
             # by its code: a label would be looked up again, in a time that depends on its type
-            return common.procedure.drawn(secret[code], words)
+            return common._sent(secret[code], words)
 
         self.mechanism = common
         self._answers = common.categories[:k]

@@ -12,21 +12,20 @@ not, responses that differ would rule out some answers for sure.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, boolean, named_only, one_of, positive_integer, probability
 from ldpstats.channels.certificates import Audit
-from ldpstats.channels.structured import Channel, Dense, bit_ratios
+from ldpstats.channels.structured import Dense, bit_ratios
 from ldpstats.clients.device import (
     Budget,
     SingleDevice,
@@ -40,7 +39,7 @@ from ldpstats.clients.device import (
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable
 from ldpstats.hints import guided
-from ldpstats.labels import as_labels, encode, labels_to_json
+from ldpstats.labels import Labels, Mask, as_labels, encode, labels_to_json
 from ldpstats.likelihood.joint import of_paths
 from ldpstats.mechanisms.base import Mechanism, set_fields
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
@@ -89,7 +88,7 @@ class TwoResponses(Mechanism):
     def lifetime_audit(self) -> Audit:
         """The audit of all reports of one answer together: of the permanent response."""
         permanent: Any = replace(self, p=0.0, q=1.0)  # type: ignore[type-var]
-        sampler = permanent._largest(*samplers.realised_ratios(*self.permanent_thresholds()))
+        sampler = permanent._largest(*portable.rise_and_fall(*self.permanent_thresholds()))
         words, epsilon = f"the permanent response of {self}", permanent._channel_epsilon()
         return Audit(words, self.lifetime_epsilon, epsilon, sampler)
 
@@ -124,8 +123,7 @@ class TwoResponses(Mechanism):
             raise InvalidArgument(
                 "f", self.f, f"must be 0 or at least {_LEAST_F:g}: less noise cannot be audited"
             )
-        set_fields(self, p=probability("p", self.p))
-        set_fields(self, q=probability("q", self.q))
+        set_fields(self, p=probability("p", self.p), q=probability("q", self.q))
         if self.p == self.q:
             raise InvalidArgument("q", self.q, "must differ from p: reports would say nothing")
 
@@ -206,29 +204,23 @@ class TwoResponses(Mechanism):
                 remedy += "such as secrets.token_bytes(32)"
                 raise InvalidArgument("secret", HIDDEN, remedy)
 
-        def with_cohort(secret: bytes) -> tuple[int, bytes]:
-            return portable.cohort_of(secret, max(self.n_cohorts, 1)), secret
+        def fresh() -> dict[str, Any]:
+            own = words.bytes(portable.SECRET_BYTES) if secret is None else secret
+            return _state(self, portable.cohort_of(own, max(self.n_cohorts, 1)), own)
 
         # the secret that is given, that of the file, or a new one
-        if state is None:
-            drawn = words.bytes(portable.SECRET_BYTES) if secret is None else secret
-            cohort, own = with_cohort(drawn)
-        else:
-            file = StateFile(state)
-            document, made = file.opened(
-                lambda: _state(self, *with_cohort(words.bytes(portable.SECRET_BYTES)))
-            )
-            cohort, own = _checked_state(document, self, file.path)
-            if once:  # marks would be a trace of each report
-                budget = Budget(1, file, document, made)
+        file = None if state is None else StateFile(state)
+        document, made = (fresh(), 0) if file is None else file.opened(fresh)
+        cohort, own = _checked_state(document, self, "" if file is None else file.path)
+        if once and file is not None:  # marks would be a trace of each report
+            budget = Budget(1, file, document, made)
         cells = None if self.is_open else self.cells_of_cohort(cohort)
         return RAPPORClient(self, cohort, own, words, budget, cells)
 
 
-@guided
 @named_only("RAPPOR(16, 2, 8, f=0.5, p=0.25, q=0.75)")
 @dataclass(frozen=True, eq=False)
-class RAPPOR(TwoResponses, HashedBits):
+class RAPPOR(TwoResponses, HashedBits):  # type: ignore[override]
     """RAPPOR (EPK14; FPE16 section II).
 
     The Bloom filter of the answer is randomised once and for all (permanent response: each bit
@@ -284,6 +276,7 @@ class RAPPOR(TwoResponses, HashedBits):
     alphabet: Any = None
     hashing: str = "ldpstats"
 
+    @guided
     def __new__(
         cls,
         n_bits: int,
@@ -323,6 +316,10 @@ class RAPPOR(TwoResponses, HashedBits):
     @property
     def epsilon(self) -> float:  # type: ignore[override]
         """Privacy of one report, in nats."""
+        return self._epsilon
+
+    @cached_property
+    def _epsilon(self) -> float:
         return self._largest(*bit_ratios(self.p1, self.p0))
 
     @property
@@ -345,7 +342,7 @@ class RAPPOR(TwoResponses, HashedBits):
             return UnknownHash(*shape, str(self))
         return MD5Hash(*shape) if self.hashing == "google" else AnswerHash(*shape)
 
-    def _owned(self, cells: Array) -> npt.NDArray[np.bool_]:
+    def _owned(self, cells: Array) -> Mask:
         """Which bits answers own, (k, m), whose cells these are, (k, h)."""
         owned = np.zeros((len(cells), self.n_bits + 1), dtype=bool)  # the last is none
         np.put_along_axis(owned, cells.astype(np.int64), True, axis=1)
@@ -461,7 +458,7 @@ class RAPPOR(TwoResponses, HashedBits):
         """
         labels = None if self.alphabet is None else labels_to_json(self.alphabet)
         law = [self.n_bits, self.n_hashes, self.n_cohorts, self.hashing, labels]
-        return hashlib.sha256(json.dumps(law, separators=(",", ":")).encode("ascii")).hexdigest()
+        return hashlib.sha256(portable.canonical(law)).hexdigest()
 
 
 @guided
@@ -509,15 +506,15 @@ class BooleanRAPPOR(TwoResponses, Enumerated):
         self._check_noise()
         set_fields(self, categories=_truth_values("categories", self.categories))
 
-    def channel(self, candidates: Any = None) -> Channel:
-        self._closed(candidates)
+    @cached_property
+    def _channel(self) -> Dense:
         one = np.array([self.p0, self.p1])
         return Dense(np.column_stack([1.0 - one, one]))
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]
         """Privacy of one report, in nats."""
-        return self.channel().epsilon()
+        return self._channel.epsilon()
 
     @property
     def steps(self) -> tuple[Array, Array] | None:  # type: ignore[override]
@@ -535,14 +532,14 @@ class BooleanRAPPOR(TwoResponses, Enumerated):
     def filter_digest(self) -> str:  # type: ignore[override]
         """SHA-256, in hexadecimal digits, of the answers."""
         law = ["boolean", labels_to_json(self.categories)]
-        return hashlib.sha256(json.dumps(law, separators=(",", ":")).encode("ascii")).hexdigest()
+        return hashlib.sha256(portable.canonical(law)).hexdigest()
 
     def cells_of_cohort(self, cohort: int) -> Array:
         """The bit that each answer owns, (2, 1): a false one owns none that is sent."""
         return np.array([[1], [0]])
 
 
-def _truth_values(name: str, given: Any) -> pd.Index[Any]:
+def _truth_values(name: str, given: Any) -> Labels:
     """The two answers that one bit tells apart."""
     labels = as_labels(name, given)
     if len(labels) != 2:
@@ -617,11 +614,11 @@ class RAPPORClient(SingleDevice):
         # no bit is owned here: each has the threshold of its permanent value
         permanent = self._permanent(value).tolist()
         groups = portable.groups_of([one if bit else zero for bit in permanent])
-        y = portable.bits(rappor.n_cells, (), (), groups, self._words)
+        y = portable.bits((), (), groups, self._words)
         sent = portable.shown(y, rappor.n_cells)
         return f"{self.cohort}:{sent}" if rappor.n_cohorts else int(sent)
 
-    def _permanent(self, value: object) -> npt.NDArray[np.bool_]:
+    def _permanent(self, value: object) -> Mask:
         """The bits of the permanent response, (m,)."""
         rappor, cells = self.mechanism, None
         if self._cells is not None:
@@ -643,14 +640,6 @@ class RAPPORClient(SingleDevice):
             portable.permanent_response(
                 self._secret, head, text, cells, rappor.n_cells, owned, absent
             )
-        )
-
-    def privatize(self, values: object, missing: str = "raise") -> NoReturn:
-        """Refused: a device has the answers of one respondent."""
-        del values
-        raise NotAvailable(
-            "a RAPPORClient is one respondent's device: use report(value); for many respondents "
-            "who report once each, use mechanism.collector().privatize(values)"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -692,36 +681,22 @@ class RAPPORClient(SingleDevice):
 
 
 def _state(rappor: Any, cohort: int, secret: bytes) -> dict[str, Any]:
-    return {
-        "format": _FORMAT,
-        "version": _VERSION,
-        "fingerprint": rappor.fingerprint,
-        "cohort": cohort,
-        "secret": secret.hex(),
-    }
+    head = {"format": _FORMAT, "version": _VERSION, "fingerprint": rappor.fingerprint}
+    return head | {"cohort": cohort, "secret": secret.hex()}
 
 
 def _checked_state(document: Any, rappor: Any, path: str) -> tuple[int, bytes]:
     """Cohort and secret of a state; messages do not show it."""
     given = document if isinstance(document, dict) else {}
     if repr(given.get("format")) == repr(_FORMAT) and "permanent" in given:
-        raise InvalidArgument(
-            "state",
-            path,
-            "was written by 0.1.0, which kept responses and hashes of answers: remove it, and let "
-            "client(state=...) make another; each answer that is reported again then costs one "
-            "more lifetime epsilon",
-        )
+        remedy = "was written by 0.1.0, which kept responses and hashes of answers: remove it, and "
+        remedy += "let client(state=...) make another; each answer that is reported again then "
+        raise InvalidArgument("state", path, f"{remedy}costs one more lifetime epsilon")
     check_state(given, {"format": _FORMAT, "version": _VERSION}, rappor.fingerprint, path)
-    cohort, secret = given.get("cohort"), given.get("secret")
-    if type(cohort) is not int or not 0 <= cohort < max(rappor.n_cohorts, 1):
-        most = max(rappor.n_cohorts, 1)
+    cohort, secret, most = given.get("cohort"), given.get("secret"), max(rappor.n_cohorts, 1)
+    if type(cohort) is not int or not 0 <= cohort < most:
         raise InvalidArgument("cohort", cohort, f"must be a number below {most}")
     digits = 2 * portable.SECRET_BYTES
-    if (
-        not isinstance(secret, str)
-        or len(secret) != digits
-        or set(secret) - set("0123456789abcdef")
-    ):
+    if not isinstance(secret, str) or not re.fullmatch(f"[0-9a-f]{{{digits}}}", secret):
         raise InvalidArgument("secret", HIDDEN, f"must be {digits} hexadecimal digits")
     return cohort, bytes.fromhex(secret)

@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, positive_epsilon
@@ -26,15 +25,25 @@ from ldpstats.channels.structured import (
     Dense,
     OutputClasses,
     Uniformised,
+    bit_ratios,
     check_patterns,
     n_patterns,
     pattern_law,
     unary_scores,
 )
 from ldpstats.clients.device import check_table, numbers
-from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.clients.portable import ldpstats_client as portable
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.hints import guided
-from ldpstats.labels import as_labels, encode, sensitive_codes, sensitive_labels
+from ldpstats.labels import (
+    Codes,
+    Labels,
+    Mask,
+    as_labels,
+    encode,
+    sensitive_codes,
+    sensitive_labels,
+)
 from ldpstats.likelihood.covariance import independent_bits
 from ldpstats.likelihood.moments import Moments
 from ldpstats.likelihood.rows import Rows, SensitiveRows, UnaryRows
@@ -42,14 +51,15 @@ from ldpstats.mechanisms.base import (
     CategoryBits,
     Mechanism,
     check_theta,
+    common_labels,
     even_bit,
     other_bit,
     set_fields,
     threshold_of,
 )
 from ldpstats.mechanisms.custom import CustomMechanism, Enumerated
-from ldpstats.reports.layout import BitFormat
-from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.reports.layout import BitFormat, Packed
+from ldpstats.reports.single import Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
@@ -68,15 +78,15 @@ class RevealingFormat(BitFormat):
     a report has a bit for each category, in category order.
     """
 
-    sensitive: npt.NDArray[np.int64]  # codes of the sensitive categories, ascending
+    sensitive: Codes  # codes of the sensitive categories, ascending
 
     @cached_property
-    def others(self) -> npt.NDArray[np.int64]:
+    def others(self) -> Codes:
         """Codes of the categories that are not sensitive."""
         return np.delete(np.arange(self.n_bits), self.sensitive)
 
     @cached_property
-    def protects(self) -> npt.NDArray[np.bool_]:
+    def protects(self) -> Mask:
         """Whether each category is sensitive, shape (k,)."""
         mask = np.zeros(self.n_bits, dtype=bool)
         mask[self.sensitive] = True
@@ -125,7 +135,7 @@ class RevealingFormat(BitFormat):
         code = np.ascontiguousarray(y[:, self._width :]).view(self._code_type)
         return code[:, 0].astype(np.int64)
 
-    def pack(self, bits: npt.NDArray[np.uint8], revealed: Array) -> npt.NDArray[np.uint8]:
+    def pack(self, bits: Packed, revealed: Array) -> Packed:
         """Packed reports from packed bits, (n, width), and numbers of revealed categories."""
         if self._code_type is None:
             return bits
@@ -169,7 +179,7 @@ class RevealingFormat(BitFormat):
         noise = (self.sum_bits(y, n) - self.sum_bits(left, times))[0]
         return left, times, noise if noise.any() else None
 
-    def from_table(self, name: str, packed: npt.NDArray[np.uint8]) -> Array:
+    def from_table(self, name: str, packed: Packed) -> Array:
         bits = super().unpack(super().from_table(name, packed))
         told = bits[:, self.others]
         many = np.flatnonzero(told.sum(axis=1) > 1)
@@ -188,7 +198,7 @@ class RevealingFormat(BitFormat):
         noised = np.packbits(bits[:, self.sensitive], axis=1, bitorder="little")
         return self.pack(noised, np.broadcast_to(revealed, len(bits)))
 
-    def to_table(self, y: Array) -> npt.NDArray[np.uint8]:
+    def to_table(self, y: Array) -> Packed:
         return np.packbits(self.unpack(y), axis=1, bitorder="little")
 
 
@@ -206,11 +216,11 @@ class SensitiveBits(Channel):
     told: float  # 1 - d2
 
     @property
-    def _at(self) -> npt.NDArray[np.int64]:
+    def _at(self) -> Codes:
         return self.format.sensitive
 
     @property
-    def _others(self) -> npt.NDArray[np.int64]:
+    def _others(self) -> Codes:
         return self.format.others
 
     @property
@@ -278,7 +288,7 @@ class SensitiveBits(Channel):
             np.maximum(high, told.max(axis=1, initial=-np.inf)),
         )
 
-    def rows(self, y: npt.NDArray[np.uint8]) -> Rows:
+    def rows(self, y: Packed) -> Rows:
         revealed = self.format.revealed(y)
         protected = np.count_nonzero(revealed == 0)
         # counts have these first: part of the same array, whose last bytes, the number, are zero
@@ -305,22 +315,15 @@ class SensitiveBits(Channel):
 
         Of each sensitive category x, or of two where they are alike, then of all that are not.
         """
-        # log odds of a set and of a clear bit for its owner, and ln d2, against noise alone
-        S = self._at.size if np.ndim(self.p1) else min(self._at.size, 2)
-        p1, d1 = np.broadcast_to(self.p1, S), np.broadcast_to(self.d1, S)
-        set_, clear = np.log(p1) - np.log(d1), np.log1p(-p1) - np.log1p(-d1)
-        if np.ndim(self.p1) == 0 and S and abs(p1[0] + d1[0] - 1.0) < 1e-15:
-            clear = -set_  # 1 - p1 is d1, the more exact of the two
-        if not S:
-            return np.zeros(1)
-        rest, N = float(np.log(self.d2)), self.format.n_others
-        against = np.minimum(set_, clear)
-        order = np.argsort(against)[:2]
-        least = np.full(S, against[order[0]])  # that the bit of another category makes of a report
-        least[order[0]] = against[order[-1]] if S > 1 else np.inf
-        raised = np.maximum(set_, clear) - np.minimum(least, rest if N else np.inf)
-        raised = np.append(raised, rest - against.min() if N else 0.0)
-        return np.asarray(np.maximum(raised, 0.0))
+        S: int = self._at.size
+        p1: Any = self.p1
+        d1: Any = self.d1
+        if np.ndim(p1):
+            logs = np.log(p1) - np.log(d1), np.log1p(-p1) - np.log1p(-d1)
+            bits = list(zip(np.maximum(*logs), -np.minimum(*logs), strict=True))
+        else:
+            bits = [bit_ratios(p1, d1)] * min(S, 2)
+        return _raised(bits, -float(np.log(self.d2)) if S and self.format.n_others else None)
 
     def output_classes(self) -> OutputClasses:
         S, others = self._at.size, self._others
@@ -342,6 +345,22 @@ class SensitiveBits(Channel):
             own = raised[:-1][at] if np.ndim(self.p1) else raised[:-1][: int(at.sum())]
             ratio[0] = max(own.max(initial=0.0), raised[-1] * mask[self._others].any())
         return replace(classes, log_ratio=ratio)
+
+
+def _raised(bits: list[tuple[float, float]], hidden: float | None) -> Array:
+    """Largest log ratios of a protected report for each answer, shape (S + 1,), against any other.
+
+    From those of a bit for and against its owner. The last is an answer without a bit, whose
+    reports are `hidden` less often, in nats; None if there is none.
+    """
+    pairs = np.array([*bits, (-np.inf, -np.inf) if hidden is None else (-hidden, hidden)])
+    if not bits:
+        return np.zeros(1)
+    up, down = pairs.T
+    order = np.argsort(-down)
+    rival = np.full(up.size, down[order[0]])
+    rival[order[0]] = down[order[1]]
+    return np.asarray(np.maximum(up + rival, 0.0))
 
 
 # -- An epsilon for each sensitive category, as `URR` and `URAP` take it --------------------------
@@ -377,7 +396,7 @@ class Levelled(Mechanism):
         set_fields(self, sensitive=labels, epsilon=epsilon, levels=levels)
 
     @cached_property
-    def _at(self) -> npt.NDArray[np.int64]:
+    def _at(self) -> Codes:
         """Codes of the sensitive categories."""
         return sensitive_codes(self.sensitive, self.categories)
 
@@ -422,7 +441,7 @@ class Levelled(Mechanism):
         return np.where(np.eye(self.k, dtype=bool), 0.0, row[:, None])
 
 
-def _levels(epsilon: Mapping[Any, Any], sensitive: pd.Index[Any]) -> list[Any]:
+def _levels(epsilon: Mapping[Any, Any], sensitive: Labels) -> list[Any]:
     """Epsilon of each sensitive category, in order; none may lack one, or have none to have."""
     for label in epsilon:
         if label not in sensitive:
@@ -438,7 +457,7 @@ def _levels(epsilon: Mapping[Any, Any], sensitive: pd.Index[Any]) -> list[Any]:
     return [epsilon[label] for label in sensitive.tolist()]
 
 
-def checked_levels(levels: Any, labels: pd.Index[Any], name: str = "epsilon") -> tuple[float, ...]:
+def checked_levels(levels: Any, labels: Labels, name: str = "epsilon") -> tuple[float, ...]:
     """An epsilon for each of the labels; `name` is what a mapping of them would be called."""
     given = levels if isinstance(levels, list | tuple) else [levels]
     if not len(labels):
@@ -564,11 +583,13 @@ class URR(Levelled, Enumerated):
         return draw if law is None else draw | {"law": law.document(len(by))["rows"][0]}
 
     def _sampler_epsilon(self) -> float:
-        keep, S = self._keep(), self._at.size
-        if self._replacements is None:
-            return samplers.realised_epsilon_kept(keep, 1, S) if S else 0.0
-        weights = samplers.weights_of(self._replacements, 0)
-        own = [samplers.realised_epsilon_kept(keep, w, 1 << 64) for w in weights]
+        if self.levels is None:
+            return super()._sampler_epsilon() if self._at.size else 0.0
+        keep, law = self._keep(), self._replacements
+        assert law is not None
+        weights = portable.weights(law.upper[0].tolist())
+        replaced = [(portable.W - keep) * weight for weight in weights]
+        own = [portable.log_ratio(keep * portable.W + by, by) for by in replaced]
         return self._worst(np.array(own))
 
 
@@ -576,10 +597,10 @@ class URR(Levelled, Enumerated):
 class _Scattered(Uniformised):
     """``Q = a I + 1 b'`` with b zero but at S categories; it is spread out when it is asked for."""
 
-    at: npt.NDArray[np.int64]  # increasing
+    at: Codes  # increasing
     weights: Array  # b at these, positive
 
-    def __init__(self, k: int, a: float, at: npt.NDArray[np.int64], weights: Array) -> None:
+    def __init__(self, k: int, a: float, at: Codes, weights: Array) -> None:
         for name, value in (("k", k), ("a", a), ("at", at), ("weights", weights)):
             object.__setattr__(self, name, value)
 
@@ -759,14 +780,19 @@ class URAP(Levelled, CategoryBits):
 
     # -- what is known of the reports -----------------------------------------------------------
 
-    def channel(self, candidates: Any = None) -> SensitiveBits:
+    @cached_property
+    def _channel(self) -> SensitiveBits:
         """Q of the reports as they are counted: a revealed answer without the noise around it."""
-        self._closed(candidates)
         return SensitiveBits(self.format, self.p1, self.d1, self.d2, self.told)
 
-    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
+    @property
+    def _chances(self) -> tuple[Array, Array]:
+        own, other = np.full(self.k, self.told), np.zeros(self.k)
+        own[self._at], other[self._at] = self.p1, self.d1
+        return own, other
+
+    def _moments(self, counts: Any) -> Moments:
         """Equations of all bits, those around revealed answers included (MK19 section 2.5)."""
-        self._closed(candidates)
         rise: Any  # theta - d1, of which a subtraction would lose digits at small epsilon
         if self.levels is not None:
             rise = self._graded[2]
@@ -774,8 +800,9 @@ class URAP(Levelled, CategoryBits):
             rise = float(np.tanh(self.epsilon / 4.0))
         else:
             rise = float(self.d1 * (1.0 - self.theta) * np.expm1(self.epsilon))
-        p1, p0, slope = np.full(self.k, self.told), np.zeros(self.k), np.full(self.k, self.told)
-        p1[self._at], p0[self._at], slope[self._at] = self.p1, self.d1, rise
+        p1, p0 = self._chances
+        slope = np.full(self.k, self.told)
+        slope[self._at] = rise
         found = self._equations(
             "sensitive", counts, slope, p0, lambda p, n: independent_bits(p, p1, p0, n)
         )
@@ -832,18 +859,10 @@ class URAP(Levelled, CategoryBits):
     def _sampler_epsilon(self) -> float:
         if not self._at.size:
             return 0.0
-        return self._worst(samplers.realised_bits_raised(*self._thresholds(), self.format.n_others))
-
-    def simulate_counts(
-        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
-    ) -> BitCounts:
-        self._closed(candidates)
-        nobs, true_counts = int(np.sum(true_counts)), np.asarray(true_counts)
-        own = np.full(self.k, self.told)
-        own[self._at] = self.p1
-        ones = rng.binomial(true_counts, own)
-        ones[self._at] += rng.binomial(nobs - true_counts[self._at], self.d1)
-        return BitCounts(ones[None, :], np.array([nobs]), self)
+        own, other, told = self._thresholds()
+        bits = [portable.rise_and_fall(*pair) for pair in zip(own, other, strict=True)]
+        hidden = portable.log_ratio(portable.W, portable.W - told)
+        return self._worst(_raised(bits, hidden if self.format.n_others else None))
 
 
 def _rounded(chance: Array, rest: Array, towards: str) -> Array:
@@ -999,11 +1018,7 @@ def paired(first: Reports, second: Reports) -> Reports:
     (1.5, array([0, 1, 2]))
     """
     mechanisms = _mechanism("first", first), _mechanism("second", second)
-    if not mechanisms[0].categories.equals(mechanisms[1].categories):
-        raise MechanismMismatch(
-            f"{mechanisms[0]} and {mechanisms[1]} have different categories: two reports about the "
-            "same answer need the same labels in the same order"
-        )
+    common_labels(mechanisms, None, "two reports about the same answer")
     for name, given, wanted in (
         ("len(second)", len(second), len(first)),
         ("second.n_missing", second.n_missing, first.n_missing),
@@ -1070,7 +1085,7 @@ def _listed(reports: Reports) -> tuple[Array, Array, list[Any]]:
 # -- Reading what each respondent keeps secret under a personalised mechanism ---------------------
 
 
-def secret_codes(tag: Any, own: object, categories: pd.Index[Any]) -> Iterable[int]:
+def secret_codes(tag: Any, own: object, categories: Labels) -> Iterable[int]:
     """Codes of a respondent's own categories; messages name the tag, never a category."""
     if isinstance(own, str | bytes) or not isinstance(own, Iterable):
         raise InvalidArgument("tags", tag, "must be given a set or list of categories, even of one")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ldpstats.arguments import Array
 from ldpstats.channels.structured import Bits
+from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.hints import guided
 from ldpstats.likelihood.covariance import independent_bits
 from ldpstats.likelihood.moments import Moments
@@ -18,7 +20,6 @@ from ldpstats.mechanisms.base import (
     other_bit,
     set_fields,
 )
-from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
@@ -70,12 +71,11 @@ class KRAPPOR(CategoryBits):
             return even_bit(self.epsilon / 2)[1]
         return other_bit(self.theta, self.epsilon)
 
-    def channel(self, candidates: Any = None) -> Bits:
-        self._closed(candidates)
+    @cached_property
+    def _channel(self) -> Bits:
         return Bits(range(self.k), self.k, self.p1, self.p0)
 
-    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        self._closed(candidates)
+    def _moments(self, counts: Any) -> Moments:
         p1, p0 = self.p1, self.p0
         return self._equations(
             "bits", counts, p1 - p0, p0, lambda p, n: independent_bits(p, p1, p0, n)
@@ -90,3 +90,6 @@ class KRAPPOR(CategoryBits):
     def _draw_document(self) -> dict[str, Any]:
         own, other = map(str, self._thresholds())
         return {"kind": "bits", "bits": self.k, "own": own, "other": other, "sent": self.k}
+
+    def _sampler_epsilon(self) -> float:
+        return sum(portable.rise_and_fall(*self._thresholds()))  # two answers differ in two bits

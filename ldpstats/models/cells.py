@@ -61,6 +61,7 @@ from ldpstats.inference.regression import design_meat
 from ldpstats.inference.tables.ratio import Effect
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult, pvalue_text
+from ldpstats.labels import Labels
 from ldpstats.likelihood.parametric import PolynomialMatrix
 from ldpstats.likelihood.regression import alike as kinds_of
 from ldpstats.likelihood.rows import Likelihood
@@ -248,8 +249,9 @@ def _waves(
                 begin = steps[0] if begin is None and steps else begin
                 if not steps or steps[0].shape != begin.shape or (steps[0] != begin).any():
                     raise NotAvailable(
-                        f"the waves of {names[j]!r} need one known response that devices keep: "
-                        "make the mechanism as first >> second, in one cohort"
+                        f"waves of {names[j]!r}: {labels.mechanism} keeps a response of each "
+                        "cohort, and a joint model takes one: compare two waves by change(..., "
+                        "memoised=True); for more, collect with one cohort or first >> second"
                     )
     return made, waves, epsilon
 
@@ -654,7 +656,7 @@ class CellModel(Model):
             np.add.at(sums, codes, rows[self._pattern[used]] * self._times[used, None])
             G = len(units)
             return np.asarray(sums.T @ sums) * (G / max(G - 1.0, 1.0))
-        return np.asarray((rows * self.reports.n[:, None]).T @ rows)
+        return (rows * self.reports.n[:, None]).T @ rows
 
     # -- the fit -------------------------------------------------------------------------------
 
@@ -845,9 +847,9 @@ class CellModel(Model):
 
         reports, sizes = self.reports, np.array([len(W) - 1 for W in self.reports.W])
         asked = np.unique(reports.index < sizes, axis=0)
-        kinds = [np.where(own, sizes, 1) for own in asked]
+        kinds = np.where(asked, sizes, 1)
         several = any(len(own) > 1 for own in self.mechanisms)
-        if several or sum(float(np.prod(own.astype(float))) for own in kinds) > _EVERY:
+        if several or kinds.prod(axis=1, dtype=float).sum() > _EVERY:
             return reports
         index = []
         for own, some in zip(asked, kinds, strict=True):
@@ -1045,7 +1047,7 @@ class CellResults(Stored, WaldResults):
         return len(self.maxima)
 
     @property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         return pd.Index(self.law.names)
 
     def _values(self, theta: Array) -> Array:
@@ -1144,7 +1146,7 @@ class CellResults(Stored, WaldResults):
         cut = np.where((values > 0.0) & (values < 1.0), inner, np.clip(plain, 0.0, 1.0))
         ends = np.where(bounded, cut, plain)
         none = np.where(bounded, [[0.0], [1.0]], [[-np.inf], [np.inf]])
-        return np.asarray(np.where(np.isnan(se), none, ends).T)
+        return np.where(np.isnan(se), none, ends).T
 
     def _profile(
         self, g: Callable[[Array], Any], bounded: Any, alpha: float, many: bool = False
@@ -1335,7 +1337,11 @@ class CellResults(Stored, WaldResults):
         """
         if not isinstance(other, CellResults) or other.model.names != self.model.names:
             raise InvalidArgument("other", other, "must be results of the same questions")
-        if not _same_reports(self.model.reports, other.model.reports):
+        mine, theirs = (
+            pd.DataFrame(one.index).assign(n=one.n).groupby([*range(one.index.shape[1])]).n.sum()
+            for one in (self.model.reports, other.model.reports)  # whatever their covariates
+        )
+        if not mine.index.equals(theirs.index) or not np.allclose(mine, theirs):
             raise InvalidArgument("other", other, "must be results of the same reports")
         if {self.cov_type, other.cov_type} != {"observed"}:
             raise NotAvailable(
@@ -1687,16 +1693,6 @@ class CellResults(Stored, WaldResults):
         labels = list(map(str, table.index)), list(called.values())
         bar = "probability of the answer"
         return plot_cells(table.to_numpy(), labels, texts, ax, words, ("", ""), bar)
-
-
-def _same_reports(mine: CellReports, theirs: CellReports) -> bool:
-    """Whether the same joint reports were seen as often, whatever their covariates."""
-    both = []
-    for reports in (mine, theirs):
-        kinds, place = np.unique(reports.index, axis=0, return_inverse=True)
-        both.append((kinds, np.bincount(place.reshape(-1), reports.n)))
-    (a, n), (b, m) = both
-    return np.array_equal(a, b) and np.allclose(n, m)
 
 
 def _moves(G: Array, axes: Array) -> npt.NDArray[np.bool_]:

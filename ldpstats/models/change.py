@@ -19,9 +19,11 @@ Maxwell, A. E. (1970), British Journal of Psychiatry 116, 651-655.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from itertools import repeat
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,10 +43,17 @@ from ldpstats.inference import intervals
 from ldpstats.inference.goodness import group_sums, rare_groups
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tables.ratio import Effect
-from ldpstats.inference.tails import CellLaw, continuity, path_cumulants, skewed_pvalue
-from ldpstats.inference.tests import TestResult, pvalue_text, standardised, wald, z_test
+from ldpstats.inference.tails import (
+    CellLaw,
+    continuity,
+    path_cumulants,
+    skewed_pvalue,
+    standardised,
+)
+from ldpstats.inference.tests import TestResult, pvalue_text, wald, z_test
+from ldpstats.labels import Labels
 from ldpstats.likelihood.covariance import Covariance, Uncertain, finite_array
-from ldpstats.likelihood.joint import Alphabet, JointMoments
+from ldpstats.likelihood.joint import Alphabet
 from ldpstats.mechanisms import CustomMechanism, Panel
 from ldpstats.models import plots
 from ldpstats.models.association.evidence import Evidence, rests_on
@@ -73,6 +82,7 @@ from ldpstats.models.layout import (
     interval_note,
     one_line,
     outcome_notes,
+    tidy_names,
     title,
 )
 from ldpstats.models.plots import (
@@ -83,7 +93,7 @@ from ldpstats.models.plots import (
     sorts,
     title_text,
 )
-from ldpstats.models.results import Results, missing_notes, tidy_names
+from ldpstats.models.results import Results, missing_notes
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 
@@ -242,15 +252,13 @@ def change_between(
         raise NotAvailable("partial=True goes with all categories: leave candidates= out")
     keep = memoised is not None and boolean("memoised", memoised)
     if keep and first.permanent is not None and first.permanent == second.permanent:
-        if candidates is not None and not first.is_open:
+        paths = None
+        if candidates is None or first.is_open:
+            with nullcontext() if alone else suppress(NotAvailable):  # reports that are not listed
+                paths = _of_paths(counts, names, candidates, method, alone, called)
+        if paths is None:
             return _margins_alone(counts, names, candidates, method, called)
-        try:
-            joint = _of_paths(counts, names, candidates, method, alone, called)
-        except NotAvailable:  # reports that cannot be listed
-            if alone:
-                raise
-            return _margins_alone(counts, names, candidates, method, called)
-        return _changed(joint, called, lost)
+        return _changed(paths, called, lost)
     if not keep:
         refuse_shared([counts], names, memoised, "change", ["wave", "wave"])
     lists, other = (None, False) if candidates is None else ([candidates] * 2, True)
@@ -263,12 +271,10 @@ def change_between(
     joint = model.fit(method)
     if not joint.labels[0].equals(joint.labels[1]):
         raise others
-    problem = rests_on(model.evidence, joint.linear) if len(groups) == 1 else None
-    pairs = None if problem is None else _pair_features(model.evidence, problem)
-    if problem is None or pairs is None:
+    pairs = _pair_features(model.evidence, joint.linear) if len(groups) == 1 else None
+    if pairs is None:
         return _changed(joint, called, lost)
-    (f, alphabets), n = pairs, model.evidence.groups[0].counts.n
-    p = problem.in_errors.reshape(joint.sizes)
+    (f, alphabets, p), n = pairs, model.evidence.groups[0].counts.n
     law, turnover = _change_law(f, n, alphabets, p), _turnover_law(alphabets, p, joint.nobs)
     fit = _change_fit(joint, law, called)
     d, nobs = fit.linear.estimate, fit.nobs
@@ -445,7 +451,7 @@ class ChangeLaw(Document):
         se, skewness = self.at(change)
         z, step = standardised(estimate - change, se), continuity(skewness)
         tails = [skewed_pvalue(sign * z - step, sign * skewness) for sign in (1.0, -1.0)]
-        return np.asarray(np.minimum(2.0 * np.minimum(*tails), 1.0))
+        return np.minimum(2.0 * np.minimum(*tails), 1.0)
 
     def of(self, j: int) -> ChangeLaw:
         """The law of one category."""
@@ -454,14 +460,14 @@ class ChangeLaw(Document):
 
 
 def _pair_features(
-    evidence: Evidence, problem: JointMoments
-) -> tuple[Array, tuple[Alphabet, ...]] | None:
-    """f of each distinct pair of reports, (u, k), and unbiased features of all of each wave.
+    evidence: Evidence, linear: Uncertain
+) -> tuple[Array, tuple[Alphabet, ...], Array] | None:
+    """f of each distinct pair of reports, (u, k), unbiased features of all, and the joint law.
 
-    None where reports are not alike or cannot be listed. `problem` are the moments that the
-    unconstrained joint estimate solves.
+    None where reports are not alike or cannot be listed. `linear` is the unconstrained estimate.
     """
-    if not evidence.is_exact or len(problem.strata) > 1:
+    problem = rests_on(evidence, linear)
+    if problem is None or not evidence.is_exact or len(problem.strata) > 1:
         return None
     stratum, group = problem.unbiased, evidence.groups[0]
     if stratum.alphabets is None:
@@ -474,30 +480,25 @@ def _pair_features(
         else:
             values = np.asarray(stratum.rows.factors[v].W)
         by_wave.append(values if index is None else values[index])
-    return by_wave[1] - by_wave[0], stratum.alphabets
+    p = problem.in_errors.reshape(evidence.sizes)
+    return by_wave[1] - by_wave[0], stratum.alphabets, p
 
 
 def _change_law(f: Array, n: Array, alphabets: Sequence[Alphabet], p: Array) -> ChangeLaw:
     """The law of the change of each category, from f seen n times each, with p the joint law."""
     # mean powers 0 to 3 of each feature given the true category, (k, k) each
     first, second = ([(features**r).T @ Q.T for r in range(4)] for features, Q in alphabets)
-    nobs, before, after = int(n.sum()), p.sum(axis=1), p.sum(axis=0)
-    noise = [  # mean variance of each feature given the true category
-        np.asarray((moments[2] - moments[1] ** 2) @ margin)
+    nobs, before, after = float(n.sum()), p.sum(axis=1), p.sum(axis=0)
+    noise = sum(  # mean variance of each feature given the true category
+        (moments[2] - moments[1] ** 2) @ margin
         for moments, margin in ((first, before), (second, after))
-    ]
+    )
     moved_in = partial(_moved, first, second, _elsewhere(before), np.eye(len(after)))
     moved_out = partial(_moved, first, second, np.eye(len(before)), _elsewhere(after))
     rates = [(moved_in(r) - moved_out(r)) / 2.0 for r in (2, 3)]
-    return ChangeLaw(
-        nobs=np.array([float(nobs)]),
-        mean=n @ f / nobs,
-        second=n @ f**2 / nobs,
-        third=n @ f**3 / nobs,
-        noise=noise[0] + noise[1],
-        second_rate=rates[0],
-        third_rate=rates[1],
-    )
+    mean, second_moment, third_moment = (n @ f**r / nobs for r in (1, 2, 3))
+    seen = np.array([nobs]), mean, second_moment, third_moment
+    return ChangeLaw(*seen, np.asarray(noise), rates[0], rates[1])
 
 
 def _turnover_law(alphabets: Sequence[Alphabet], P: Array, nobs: int) -> CellLaw:
@@ -526,12 +527,11 @@ def _elsewhere(p: Array) -> Array:
 
 def _moved(first: list[Array], second: list[Array], x: Array, z: Array, r: int) -> Array:
     """E f_j^r, r = 2 or 3, of those with the laws x[:, j] and z[:, j] of their categories."""
-    signs = {2: (1.0, -2.0, 1.0), 3: (1.0, -3.0, 3.0, -1.0)}[r]
-    terms = (
-        sign * np.einsum("jz,zj->j", second[r - i], z) * np.einsum("jx,xj->j", first[i], x)
-        for i, sign in enumerate(signs)
-    )
-    return np.asarray(sum(terms))
+    terms = [
+        (-1.0) ** i * comb(r, i) * (second[r - i].T * z).sum(axis=0) * (first[i].T * x).sum(axis=0)
+        for i in range(r + 1)
+    ]
+    return np.asarray(np.sum(terms, axis=0))
 
 
 # -- The fit of the change, and the test that there is none ---------------------------------------
@@ -541,7 +541,7 @@ def _change_fit(joint: AssociationResults, law: ChangeLaw | None, name: str) -> 
     """The fit of the change: second margin less the first, of both estimates."""
     k = joint.sizes[0]
     one, ones = np.eye(k), np.ones((1, k))
-    R = np.asarray(np.kron(ones, one) - np.kron(one, ones))  # of the cells, row-major: (k, k k)
+    R = np.kron(ones, one) - np.kron(one, ones)  # of the cells, row-major: (k, k k)
     both = []
     for of_cells in (joint.fitted, joint.linear):
         V = of_cells.covariance
@@ -643,7 +643,7 @@ class ChangeResults(Results):
         return f"ChangeResults({self.method}, {waves}: k={self.k}, n={self.nobs})"
 
     @property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         return self.joint.labels[0]
 
     @property

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from operator import attrgetter, methodcaller
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -35,6 +36,7 @@ from ldpstats.models.frequency.model import (
 from ldpstats.models.frequency.results import FrequencyResults, interval_kind
 from ldpstats.models.frequency.samples import homogeneity
 from ldpstats.models.layout import (
+    PRESENCE,
     Frame,
     Heading,
     Pair,
@@ -72,8 +74,6 @@ if TYPE_CHECKING:
 
     from ldpstats.models.small_areas import SmallAreas
 
-Table = TypeVar("Table")  # a Series or a DataFrame
-
 _MOST_SOURCES = 4  # mechanisms that a header names
 _MOST_GROUPS = 40  # groups that are shown and named, unless max_rows is more
 
@@ -92,12 +92,8 @@ class GroupedModel(Model):
         without a report is not fitted: `fit` warns, and the summary names it.
     by : str or sequence of str
         Names of the columns that make the groups, one for each value of a label.
-    candidates : sequence of str or CandidateMap, optional
-        Values to look for; for mechanisms with an open alphabet only.
-    incomplete : bool
-        Whether other answers than the candidates are known to exist, see `FrequencyModel`.
-    name : str, optional
-        Name of the variable; that of the reports by default.
+    candidates, incomplete, name
+        As for `FrequencyModel`.
     n_ungrouped : int
         Respondents who are in no group, because their group is not known; for the summary.
 
@@ -188,10 +184,6 @@ class GroupedModel(Model):
         **how
             Its other arguments: `constraints`, `cov_type`, `progress`.
 
-        Returns
-        -------
-        GroupedResults
-
         Warns
         -----
         LDPWarning
@@ -212,12 +204,10 @@ class GroupedModel(Model):
                 warnings.warn(
                     f"{worded(label, self.by)}: {one.message}", one.category, stacklevel=2
                 )
-        equal, untested = None, ""
-        if len(self.models) < 2:
-            untested = "there is one group only"
-        else:
+        equal, untested = None, "there is one group only"
+        if len(self.models) > 1:
             try:
-                equal = homogeneity(list(self.models.values()), "default")
+                equal, untested = homogeneity(list(self.models.values()), "default"), ""
             except (NotAvailable, NotIdentified) as error:
                 untested = str(error)
         return GroupedResults(
@@ -247,19 +237,11 @@ class GroupedModel(Model):
 
         Parameters
         ----------
-        rng : numpy.random.Generator
-            The same seed gives the same draws.
+        rng, draws, engine
+            As for `FrequencyModel.fit_posterior`.
         prior : Pooling, optional
             See `ldpstats.priors.Pooling`, which is the default: a half-normal law of scale 1 for
             the standard deviation of log ratios between groups, a flat common distribution.
-        draws : int
-            Over all 16 chains, at least 160; rounded up to a multiple of 16.
-        engine : {"hmc", "pymc"}
-            The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
-
-        Returns
-        -------
-        GroupedPosterior
 
         Raises
         ------
@@ -331,14 +313,6 @@ class GroupedResults(ByGroup):
 
     Attributes
     ----------
-    params, bse : Series, indexed by group and category
-        Estimated frequencies and their standard errors, g groups of k categories.
-    groups : Index
-        Labels of the groups that were fitted.
-    results : dict
-        The `FrequencyResults` of each group, by its label; ``grouped[label]`` is one of them.
-    sizes : Series
-        Reports in each group.
     nobs, n_missing : int
         Reports in all groups, and their respondents who gave no answer.
     n_ungrouped : int
@@ -347,19 +321,6 @@ class GroupedResults(ByGroup):
         Labels of the groups without a report, which were not fitted.
     equal : TestResult or None
         What `test_equal` returns; `untested` says why, where there is none.
-
-    Methods
-    -------
-    conf_int, summary_frame, summary, plot
-        Intervals and estimates of every group, as a table, in print or as a figure.
-    differences, test_equal
-        How the groups differ.
-    mean, cumulative, quantile
-        Of ordered answers, in each group.
-    small_areas
-        Estimates of small groups that are helped by the others, and by covariates.
-    to_dict, to_json, from_dict, from_json
-        Storage; no report is in it.
 
     Examples
     --------
@@ -418,7 +379,7 @@ class GroupedResults(ByGroup):
     @property
     def nobs(self) -> int:
         """Number of reports in all groups."""
-        return sum(fit.nobs for fit in self.fits)
+        return sum(self._sizes)
 
     @property
     def _sizes(self) -> list[int]:
@@ -434,15 +395,18 @@ class GroupedResults(ByGroup):
         """Privacy of a respondent's report, in nats; the largest."""
         return max(fit.epsilon for fit in self.fits)
 
-    @property
-    def params(self) -> pd.Series[float]:
-        """Estimated frequencies by group and category."""
-        return self._stacked([fit.params for fit in self.fits])
-
-    @property
-    def bse(self) -> pd.Series[float]:
-        """Standard errors of `params`; nan, with an `LDPWarning`, where there are none."""
-        return self._stacked([fit.bse for fit in self.fits])
+    params = property(
+        methodcaller("_stacked", attrgetter("params")),
+        doc="Estimated frequencies by group and category.",
+    )
+    bse = property(
+        methodcaller("_stacked", attrgetter("bse")),
+        doc="Standard errors of `params`; nan, with an `LDPWarning`, where there are none.",
+    )
+    tvalues = property(
+        methodcaller("_stacked", attrgetter("tvalues")),
+        doc="Unconstrained estimates over their standard errors.",
+    )
 
     def conf_int(self, alpha: float = 0.05, **how: Any) -> pd.DataFrame:
         """Confidence intervals of the frequencies, each from its own group.
@@ -469,11 +433,11 @@ class GroupedResults(ByGroup):
         if isinstance(method, str) and method in ("profile", "bootstrap"):
             remedy = "needs the data: fit one group by FrequencyModel"
             raise InvalidArgument("method", method, remedy)
-        return self._stacked([fit.conf_int(alpha, **how) for fit in self.fits])
+        return self._stacked(methodcaller("conf_int", alpha, **how))
 
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of estimates: the columns of `FrequencyResults.summary_frame`, group by group."""
-        return self._stacked([fit.summary_frame(alpha) for fit in self.fits])
+        return self._stacked(methodcaller("summary_frame", alpha))
 
     # -- ordered answers -------------------------------------------------------------------
 
@@ -486,7 +450,7 @@ class GroupedResults(ByGroup):
 
     def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
         """Cumulative frequencies of each group, as `FrequencyResults.cumulative`."""
-        return self._stacked([fit.cumulative(alpha) for fit in self.fits])
+        return self._stacked(methodcaller("cumulative", alpha))
 
     def quantile(self, q: Any, alpha: float = 0.05) -> pd.DataFrame:
         """Quantiles of each group, as `FrequencyResults.quantile`; a row for each q if several.
@@ -583,10 +547,6 @@ class GroupedResults(ByGroup):
         category : label, optional
             Of which category; of two the second by default.
 
-        Returns
-        -------
-        SmallAreas
-
         Raises
         ------
         InvalidArgument
@@ -626,11 +586,6 @@ class GroupedResults(ByGroup):
         return estimates, laws, n, n
 
     # -- presentation ----------------------------------------------------------------------
-
-    @property
-    def tvalues(self) -> pd.Series[float]:
-        """Unconstrained estimates over their standard errors."""
-        return self._stacked([fit.tvalues for fit in self.fits])
 
     @property
     def _subject(self) -> str:
@@ -687,26 +642,25 @@ class GroupedResults(ByGroup):
         return shown.index.get_level_values(0).tolist()
 
     def _heading(self) -> Heading:
-        *by, last = self.by
         sources = self.sources
         head = "Mechanism:" if len(sources) == 1 else "Mechanisms:"
         if len(sources) > _MOST_SOURCES:
             sources = (f"{len(sources)} kinds",)
-        left: list[Pair] = [(head if i == 0 else "", source) for i, source in enumerate(sources)]
+        heads = [head, *[""] * len(sources)]
+        left: list[Pair] = list(zip(heads, sources, strict=False))
         left.append(("Estimator:", estimator_text(self.fits[0])))
         alike = len({fit.epsilon for fit in self.fits}) == 1
         right: list[Pair] = [("Groups:", len(self.fits)), ("No. Reports:", self.nobs)]
         right.append(("Missing:", self.n_missing))
         right.append(("Epsilon (nats):" if alike else "Epsilon, largest:", self.epsilon))
-        name = f"{title(self, unnamed='')} by "
-        return name + (f"{', '.join(by)} and {last}" if by else last), left, right
+        return f"{title(self, unnamed='')} by {in_turn(self.by, len(self.by))}", left, right
 
     def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         places = frame.index.unique(0)
         kinds = "; or ".join(dict.fromkeys(interval_kind(self.fits[place]) for place in places))
         return [
             interval_note(alpha, f"{kinds}, within each group", uncut, source),
-            f"p-value: {super()._interval_words()[1]}.",
+            f"p-value: {PRESENCE}.",
         ]
 
     def _notes(self, frame: Frame, details: bool = False) -> list[str]:
@@ -758,21 +712,13 @@ class GroupedResults(ByGroup):
 
         Parameters
         ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        sort : bool, optional
-            Whether the category that is largest on average is on top; False (or "none") keeps the
-            order of the categories. Default: True, but False for bins of numbers.
-        most : int
-            Categories to draw at most: the largest. A line says how many more there are. Of the
-            groups, the first 24 are drawn.
-        title : str, optional
-            "" for none; by default the variable and what the groups are made by.
+        alpha, sort, most, title
+            As for `FrequencyResults.plot`, of categories by their means over groups, of which the
+            first 24 are drawn.
         figure : matplotlib Figure or SubFigure, optional
             Where to draw; the figure gets the constrained layout.
         category : label, optional
-            Draw this category only, such as "yes": a line for each group on one axes. `sort` and
-            `most` are then of the groups.
+            Draw this category only: a line for each group; `sort` and `most` are then of groups.
         ax : matplotlib Axes, optional
             Where to draw one category.
 
@@ -795,14 +741,12 @@ class GroupedResults(ByGroup):
         ('late: yes, by region', ['north, n = 1,000', 'south, n = 1,000'])
         """
         how: dict[str, Any] = {"sort": sort, "most": most, "title": title}
-        return self._panels(level(alpha), category=category, ax=ax, figure=figure, **how)
+        return self._panels(level(alpha), category, ax, figure, **how)
 
-    def _stacked(self, parts: list[Table]) -> Table:
+    def _stacked(self, part: Callable[[Any], Any]) -> pd.DataFrame:
         """Series, or frames, of the groups with a row for every category of every group."""
-        both: Any = pd.concat(parts)  # type: ignore[arg-type]
-        stacked: Table = both.set_axis(
-            stacked_index(self.labels, self.categories, self.by, self.name)
-        )
+        index = stacked_index(self.labels, self.categories, self.by, self.name)
+        stacked: pd.DataFrame = pd.concat(list(map(part, self.fits))).set_axis(index)
         return stacked
 
     @classmethod
@@ -810,6 +754,4 @@ class GroupedResults(ByGroup):
         for name in ("labels", "empty"):
             labels = [group_label(label, values["by"]) for label in values[name]]
             values[name] = tuple(labels)
-        if (n := len(values["fits"])) != len(values["labels"]):
-            raise InvalidArgument("labels", len(values["labels"]), f"must be {n}, one a group")
         return super()._restored(values)

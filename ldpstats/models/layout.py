@@ -24,16 +24,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import (
-    Array,
-    boolean,
-    latex_text,
-    level,
-    positive_integer,
-)
+from ldpstats.arguments import Array, boolean, latex_text, level, positive_integer
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.hints import Hinted, refused_call
+from ldpstats.hints import Hinted, guided, refused_call
 from ldpstats.inference.tests import TestResult, pvalue_text, reject, z_test
+from ldpstats.labels import Labels
 from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.likelihood.moments import ill_conditioned
 from ldpstats.likelihood.rows import nats_to_gain
@@ -43,7 +38,9 @@ if TYPE_CHECKING:
 
 # -- Summaries ------------------------------------------------------------------------------------
 
+
 LONGEST_LABEL = 40
+ESTIMATES = ["estimate", "se", "lower", "upper"]  # columns of tables of estimates
 
 
 @dataclass(frozen=True)
@@ -70,14 +67,12 @@ def in_blocks(
     blocks: Mapping[Any, str], of: Sequence[Any], stubs: Sequence[str], cells: list[list[str]]
 ) -> tuple[list[str], list[list[str]]]:
     """Rows of a table under the heads of their blocks, which `of` tells of each row."""
-    rows_of: dict[Any, list[int]] = {block: [] for block in blocks}
-    for row, block in enumerate(of):
-        rows_of[block].append(row)
     names: list[str] = []
     body: list[list[str]] = []
-    for block, rows in rows_of.items():
+    for block, head in blocks.items():
+        rows = [row for row, own in enumerate(of) if own == block]
         if rows:
-            names += [blocks[block], *(f"  {stubs[row]}" for row in rows)]
+            names += [head, *(f"  {stubs[row]}" for row in rows)]
             body += [[""] * len(cells[0]), *(cells[row] for row in rows)]
     return names, body
 
@@ -96,7 +91,7 @@ def one_line(label: object, longest: int) -> str:
     return f"{text[: longest - 3 - tail]}...{text[-tail:]}"
 
 
-def joined(index: pd.Index[Any], sign: str) -> list[Any]:
+def joined(index: Labels, sign: str) -> list[Any]:
     """Labels, those of several variables as text."""
     if not isinstance(index, pd.MultiIndex):
         return index.tolist()
@@ -147,6 +142,7 @@ def interval_columns(alpha: float) -> list[str]:
 PARTLY_PROTECTED = (
     "NOTE: epsilon protects the sensitive categories only: reports may reveal any other answer."
 )
+PRESENCE = "of p = 0 against p > 0, not adjusted for the number of categories"  # p-values
 DOUBTFUL = 0.01  # p-value of a goodness of fit below which a summary warns
 
 Pair = tuple[str, Any]
@@ -195,12 +191,8 @@ def interval_note(alpha: float, kind: str, ends: pd.DataFrame | None, source: st
 
 def closing_notes(fit: Fit, condition: float, test: TestResult | None = None) -> list[str]:
     """What every fit may need: on errors, convergence, the channel and the goodness of fit."""
-    notes = []
-    if (
-        fit.cov_type in WITHOUT_ERRORS
-        and fit.method != "smoothed"
-        and not np.isnan(fit.linear.bse()).any()
-    ):
+    notes, lacking = [], fit.cov_type in WITHOUT_ERRORS and fit.method != "smoothed"
+    if lacking and not np.isnan(fit.linear.bse()).any():
         notes.append(
             f"NOTE: {fit._without_errors}; those shown belong to the unconstrained estimate."
         )
@@ -250,12 +242,11 @@ def resolution_notes(
         return []
     needed = fit.nobs * total / spread
     size = 10 ** max(int(np.floor(np.log10(needed))) - 1, 0)
-    n = f"{int(np.ceil(needed / size)) * size:,}"  # two digits, rounded up
     rule = " by Bonferroni's rule at .05 (p-values in the table are not adjusted)"
-    rule *= pvalues is not None
     return [
         f"WARNING: the survey is too small or too private for its {what}: n of about "
-        f"{n} is needed. None stands out from the noise{rule}, and "
+        f"{int(np.ceil(needed / size)) * size:,} is needed. "  # two digits, rounded up
+        f"None stands out from the noise{rule * (pvalues is not None)}, and "
         "standard errors are larger than the spread of shares that are drawn at random."
     ]
 
@@ -330,10 +321,9 @@ class Fit:
         """Twice the negative log-likelihood, and `each` for what varies freely."""
         known = self.is_maximum and self.converged and self.settings != CONSTRAINED
         # a pseudo-likelihood has no such criterion, nor what stops short of the maximum
-        other = self.method in ("smoothed", "em-fpe16") or self.cov_type == SANDWICH
-        if not known or other:
-            return float("nan")
-        return each * self.df_model - 2.0 * self.llf
+        if self.method in ("smoothed", "em-fpe16") or self.cov_type == SANDWICH:
+            known = False
+        return each * self.df_model - 2.0 * self.llf if known else float("nan")
 
     @property
     def gap_nats(self) -> float:
@@ -420,8 +410,8 @@ class Table(pd.DataFrame):
         if is_numbered and sizes[0] == 1:
             values = [_cell(value, sys.maxsize) for value in shown.iloc[0]]
             pairs: list[Pair] = [(f"{name}:", v) for name, v in zip(shown, values, strict=True)]
-            sides = header(pairs[: -(-k // 2)], pairs[-(-k // 2) :])
-            return SummaryTable("", sides, [], [], [], notes).layout()
+            half = -(-k // 2)
+            return SummaryTable("", header(pairs[:half], pairs[half:]), [], [], [], notes).layout()
         heads = list(map(str, joined(shown.columns, " : ")))
         columns = [_texts(shown, at) for at in range(len(heads))]
         corner = " : ".join(str(name) for name in index.names if name is not None)
@@ -533,12 +523,19 @@ _STAT_LABELS = {
     "method": "Estimator",
     "mechanism": "Mechanism",
     "ll": "Log-likelihood",
+    "n_groups": "Groups",
+    "design": "Design",
+    "se_type": "Covariance",
 }
-_DEFAULT_STATS = ["N", "n_missing", "epsilon", "method", "ll"]
+_DEFAULT_STATS = ["N", "n_missing", "n_groups", "epsilon", "method", "ll", "design", "se_type"]
 
 
 class Facts(Hinted, ABC):
-    """What the package maketables reads, by attributes that begin with ``__maketables``."""
+    """What the package maketables reads, by attributes that begin with ``__maketables``.
+
+    Beside those here, ``__maketables_coef_table__`` has "b", "se", "t", "ci95l", "ci95u" and "p"
+    by label, as text.
+    """
 
     if not TYPE_CHECKING:
 
@@ -548,11 +545,13 @@ class Facts(Hinted, ABC):
                 "results.params[label], all as a table results.to_frame()"
             )
 
-        __iter__ = None  # nor are they iterated over
-
     @abstractmethod
     def _facts(self) -> dict[str, Any]:
         """What there is once, by name: nobs, n_missing, epsilon, method and more."""
+
+    def _table_facts(self) -> dict[str, Any]:
+        """What tables of several results say besides: "design" and "se_type"."""
+        return {}
 
     @property
     @abstractmethod
@@ -561,15 +560,10 @@ class Facts(Hinted, ABC):
 
     def __maketables_stat__(self, key: str) -> Any:
         """A fact by its name, or by that which tables have for it; None where there is none."""
-        value = self._facts().get(_STATS.get(key, key))
+        value = (self._facts() | self._table_facts()).get(_STATS.get(key, key))
         if isinstance(value, bool | np.bool_):
             return "yes" if value else "no"
         return "infinite" if isinstance(value, float) and value == np.inf else value
-
-    @property
-    @abstractmethod
-    def __maketables_coef_table__(self) -> pd.DataFrame:
-        """ "b", "se", "t", "ci95l", "ci95u" and "p" by label, as text."""
 
     @property
     def __maketables_depvar__(self) -> str:
@@ -586,7 +580,9 @@ class Facts(Hinted, ABC):
     @property
     def __maketables_default_stat_keys__(self) -> list[str]:
         """The usual facts that these results have."""
-        return [key for key in _DEFAULT_STATS if self.__maketables_stat__(key) is not None]
+        keys = [key for key in _DEFAULT_STATS if self.__maketables_stat__(key) is not None]
+        plain = self._facts().get("cov_type") == "nonrobust"
+        return [key for key in keys if key != "se_type" or not plain]
 
 
 @dataclass(frozen=True, eq=False)
@@ -673,23 +669,18 @@ class Tabulated(Facts):
         """
         asked, linear = ["params", "bse"], ["linear", "linear_se"]
         first, second = frame[asked].to_numpy(float), frame[linear].to_numpy(float)
-        both_lack = np.isnan(first) & np.isnan(second)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            apart = np.abs(first - second) / second[:, 1:]
-        apart = np.where((first == second) | both_lack, 0.0, apart)
-        apart = np.where(np.isnan(apart), np.inf, apart)  # only one has any
+        near = 0.1 * np.nan_to_num(second[:, 1:])  # where there are no errors only what is equal
+        alike = np.isclose(first, second, 0.0, near, equal_nan=True)
         digits, words = decimals(shown["linear_se"].to_numpy()), ", from the unconstrained estimate"
         heads, columns = ["estimate", "std err"], asked
-        if details or np.any(apart > 0.1):
+        if details or not alike.all():
             heads, columns = [*heads, "unconstr.", "std err"], [*asked, *linear]
-        elif np.array_equal(
-            frame[asked].round(digits), frame[linear].round(digits), equal_nan=True
-        ):
+        elif np.array_equal(first.round(digits), second.round(digits), equal_nan=True):
             words = ""
         else:
             words += ", which differs by less than a tenth of a std err"
         values = shown[[*columns, "lower", "upper"]].to_numpy(float)
-        return [*heads, *interval_columns(alpha)], list(map(figures, values, repeat(digits))), words
+        return [*heads, *interval_columns(alpha)], [figures(row, digits) for row in values], words
 
     def _body(self, shown: Frame, heads: list[str], cells: list[list[str]]) -> Body:
         """Heads, names of the rows, and all cells, beginning with those of the estimates."""
@@ -701,7 +692,7 @@ class Tabulated(Facts):
 
     def _interval_words(self) -> tuple[str, str]:
         """How intervals are computed, and what p-values are of, in words."""
-        return "Wald", "of p = 0 against p > 0, not adjusted for the number of categories"
+        return "Wald", PRESENCE
 
     def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         """What intervals and p-values are; `source` the words of `_estimate_cells`."""
@@ -795,11 +786,6 @@ class Tabulated(Facts):
     def to_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """The estimates as a flat table of data, with no index: a row for each.
 
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the intervals.
-
         Returns
         -------
         DataFrame
@@ -820,11 +806,8 @@ class Tabulated(Facts):
         """
         frame = self._tidy(level(alpha))[_TIDY]
         labels = frame.index.to_frame(index=False)
-        if labels.shape[1] == 1:
-            labels.columns = pd.Index(["term"])
-        else:
-            names = [f"{name} (variable)" if name in _TIDY else name for name in labels.columns]
-            labels.columns = pd.Index(names)
+        names = [f"{name} (variable)" if name in _TIDY else name for name in labels.columns]
+        labels.columns = pd.Index(names if len(names) > 1 else ["term"])
         return pd.concat([labels, frame.reset_index(drop=True)], axis=1)
 
     def glance(self) -> pd.DataFrame:
@@ -849,6 +832,7 @@ class Tabulated(Facts):
 
     # -- files and markup --------------------------------------------------------------------
 
+    @guided
     def to_markdown(self, **options: Any) -> str:
         """The summary in the Markdown of GitHub; special characters of names are escaped.
 
@@ -866,6 +850,7 @@ class Tabulated(Facts):
         """
         return str(self.summary(**options).as_markdown())
 
+    @guided
     def to_latex(self, **options: Any) -> str:
         """The summary in LaTeX, for booktabs; special characters of names are escaped.
 
@@ -935,18 +920,15 @@ class Tabulated(Facts):
         frame = self._coefficients()
         table = frame[_TIDY].set_axis(["b", "se", "ci95l", "ci95u", "p"], axis=1)
         table.insert(2, "t", frame["t"].to_numpy())
-        labels = [str(label) for label in frame.index]
-        if isinstance(frame.index, pd.MultiIndex):  # quoted where two would be alike
-            labels = joined(frame.index, ":")
-            if len(set(labels)) < len(labels):
-                labels = [":".join(map(repr, label)) for label in frame.index]
-        table.index = pd.Index(labels, name="Coefficient")
-        facts, subject = self._facts(), self._subject
-        if boolean("latex", latex):
-            table.index = pd.Index(map(latex_text, table.index), name="Coefficient")
-            facts = {k: latex_text(v) if isinstance(v, str) else v for k, v in facts.items()}
-            subject = latex_text(subject)
-        return TableModel(table, facts, subject)
+        # a colon would be read as an interaction, and is one between names of covariates
+        labels = [text.replace(": ", ", ") for text in map(str, joined(frame.index, ", "))]
+        if frame.index.nlevels > 1 and len(set(labels)) < len(labels):  # quoted
+            labels = [", ".join(map(repr, label)) for label in frame.index]
+        said = latex_text if boolean("latex", latex) else str
+        table.index = pd.Index(map(said, labels), name="Coefficient")
+        facts = self._facts() | self._table_facts()
+        facts = {k: said(v) if isinstance(v, str) else v for k, v in facts.items()}
+        return TableModel(table, facts, said(self._subject))
 
     @property
     def endog_names(self) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import level, one_of
+from ldpstats.arguments import level, one_of, page_text
 from ldpstats.errors import InvalidArgument, LDPError, LDPWarning, NotAvailable
 from ldpstats.estimators.base import Estimator
 from ldpstats.inference.tests import adjust, pvalue_text
@@ -112,10 +112,9 @@ def associations(
         one = pair[0] if isinstance(pair, list | tuple) and len(pair) == 2 else pair
         if not isinstance(one, Reports):
             raise InvalidArgument(f"reports[{name!r}]", pair, _REMEDY)
-        if id(one.y) in owner:
-            remedy = f"has the reports of {owner[id(one.y)]!r}: pass those of another variable"
+        if (other_name := owner.setdefault(id(one.y), name)) != name:
+            remedy = f"has the reports of {other_name!r}: pass those of another variable"
             raise InvalidArgument(f"reports[{name!r}]", one, remedy)
-        owner[id(one.y)] = name
         sources[name] = str(one.mechanism), len(one)
 
     def counts_of(both: tuple[str, str]) -> list[JointCounts] | LDPError:
@@ -214,17 +213,6 @@ class AssociationMatrix(Stored):
     alpha : float
         One minus the coverage of the intervals.
 
-    Methods
-    -------
-    to_frame, summary_frame, conf_int, summary, plot
-        One row per pair, in print, or as a figure.
-    t_test, wald_test
-        Refused: tests of independence are in `pvalues`, others in those of a pair.
-    glance, to_maketables
-        Key figures in one row, and what the package maketables takes.
-    to_dict, to_json, from_dict, from_json
-        Storage; no report is in it.
-
     Examples
     --------
     >>> import ldpstats as ldp, numpy as np
@@ -258,7 +246,7 @@ class AssociationMatrix(Stored):
     def __repr__(self) -> str:
         some = f", {len(self.failed)} failed" if self.failed else ""
         pairs = "1 pair" if len(self.pairs) == 1 else f"{len(self.pairs)} pairs"
-        return f"AssociationMatrix({', '.join(self.names)}: {pairs}{some})"
+        return page_text(f"AssociationMatrix({', '.join(self.names)}: {pairs}{some})", 4)
 
     def __getitem__(self, names: tuple[str, str]) -> AssociationResults | WeightedTable:
         """The fit of two variables, in the order in which they were given to `associations`."""
@@ -281,10 +269,7 @@ class AssociationMatrix(Stored):
     def summary_frame(self, alpha: float | None = None) -> pd.DataFrame:
         """The table of `to_frame`, with an index of both names.
 
-        Parameters
-        ----------
-        alpha : float, optional
-            One minus the coverage of each interval; by default that of the matrix.
+        By default with the `alpha` of the matrix.
         """
         alpha = self.alpha if alpha is None else level(alpha)
         rows: list[dict[str, Any]] = []
@@ -315,11 +300,6 @@ class AssociationMatrix(Stored):
 
     def to_frame(self, alpha: float | None = None) -> pd.DataFrame:
         """A flat table of data, with no index: a row for each pair of variables.
-
-        Parameters
-        ----------
-        alpha : float, optional
-            As in `summary_frame`.
 
         Returns
         -------
@@ -375,9 +355,8 @@ class AssociationMatrix(Stored):
     def _facts(self) -> dict[str, Any]:
         own: dict[str, float] = {}
         for pair in self.pairs:
-            if isinstance(pair, WeightedTable):
-                continue
-            own |= dict(zip(pair.names, (fit.epsilon for fit in pair.margin_fits), strict=True))
+            fits = () if isinstance(pair, WeightedTable) else pair.margin_fits
+            own |= {name: fit.epsilon for name, fit in zip(pair.names, fits, strict=False)}
         public = {name for pair in self.pairs for name in pair.unprotected}
         private = [epsilon for name, epsilon in own.items() if name not in public]
         return {
@@ -394,19 +373,6 @@ class AssociationMatrix(Stored):
             "p_smallest": self._frame["pvalue_holm"].min(),
             "converged": all(pair.converged for pair in self.pairs),
         }
-
-    def glance(self) -> pd.DataFrame:
-        """What there is once, as a table of one row.
-
-        Returns
-        -------
-        DataFrame, shape (1, ...)
-            "name" (of all variables), "mechanism", "method", "epsilon" (nats, of all protected
-            variables of the pairs together), "nobs" (of the pair that has the fewest respondents),
-            "variables", "pairs" and "failed" (their numbers), "alpha" of the intervals, "adjust",
-            "p_smallest" (adjusted) and "converged".
-        """
-        return super().glance()
 
     def summary(  # type: ignore[override]  # the level of the matrix by default
         self, max_rows: int = 40, details: bool = False, alpha: float | None = None
@@ -480,13 +446,10 @@ class AssociationMatrix(Stored):
 
     def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         """The notes of pairs, each note once, and how each was fitted."""
-        said: dict[tuple[str, str], list[tuple[str, str]]] = {}
-        for pair, note, upper in zip(frame.index, frame["note"], frame["upper"], strict=True):
-            if note:
-                kind = "WARNING" if np.isnan(upper) else "NOTE"
-                said.setdefault((kind, note), []).append(pair)
-        notes = []
-        for (kind, note), pairs in said.items():
+        notes, noted = [], frame[frame["note"] != ""]
+        kinds = np.where(noted["upper"].isna(), "WARNING", "NOTE")
+        for (kind, note), own in noted.groupby([kinds, noted["note"]], sort=False):
+            pairs = own.index.tolist()
             common = set(pairs[0]).intersection(*pairs)
             names = ", ".join(f"{one_line(a, 40)} and {one_line(b, 40)}" for a, b in pairs)
             if len(pairs) > 1 and common:  # all of them have a variable in common
@@ -539,20 +502,6 @@ class AssociationMatrix(Stored):
             hatched=~certain & np.isfinite(known),
             note=f"hatched: independence is not rejected at {alpha:g} (Holm)",
         )
-
-    # -- storage -----------------------------------------------------------------------------
-
-    @classmethod
-    def _restored(cls, values: dict[str, Any]) -> AssociationMatrix:
-        matrix, names = super()._restored(values), values["names"]
-        level(matrix.alpha)
-        pairs = {pair.names for pair in matrix.pairs} | {pair[:2] for pair in matrix.failed}
-        wanted = set(combinations(names, 2))
-        sizes = {len(names), len(matrix.sources), len(matrix.answered)}
-        known = len(matrix.pairs) + len(matrix.failed)
-        if pairs != wanted or len(pairs) != known or len(sizes) > 1:
-            raise InvalidArgument("pairs", sorted(map(str, pairs)), f"must be all of {names}")
-        return matrix
 
 
 _KINDS: tuple[Any, Any] = AssociationResults, WeightedTable

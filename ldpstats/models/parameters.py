@@ -36,8 +36,10 @@ from ldpstats.errors import (
 from ldpstats.estimators.parametric import continued, maximum
 from ldpstats.inference.intervals import edge_normal, wald
 from ldpstats.inference.profiles import profile_intervals, signed_roots
+from ldpstats.inference.regression import pearson
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
 from ldpstats.inference.tests import TestResult
+from ldpstats.labels import Codes, Labels, Mask
 from ldpstats.likelihood.covariance import Covariance, Uncertain
 from ldpstats.likelihood.parametric import (
     PolynomialMatrix,
@@ -78,8 +80,8 @@ def fit_parameters(
 
     See `FrequencyModel.fit`, which warns through it.
     """
-    how = [("mle" if method is None else method, "mle"), (cov_type, "default")]
-    plain = all(isinstance(own, str) and str.__str__(own) == word for own, word in how)
+    how = "mle" if method is None else method, cov_type
+    plain = all(isinstance(own, str) for own in how) and how == ("mle", "default")
     if not plain or constraints is not None:
         raise NotAvailable(
             f"the unknown {in_turn(list(groups.names))} and the frequencies are estimated by "
@@ -97,7 +99,21 @@ def fit_parameters(
         )
     ahead, inside = continued(groups.law, groups.reports, x)
     linear = _joint_covariance(groups, ahead) if inside else Uncertain(ahead, None)
-    gap, test = groups.gap(x), _fit_test(groups, ahead)
+    gap, test = groups.gap(x), None
+    # where the continued likelihood has its maximum the law holds at the boundary too
+    if groups.df > 0:
+        n, expected = groups.reports.n, groups.sizes * groups.law.mix(groups.reports, ahead)
+        possible, least = expected > 0.0, float(expected.min())
+        note = ""
+        if least < _RARE:
+            note = f"a report is expected {least:.2g} times only: the chi-square law is rough"
+        test = TestResult.chi_square(
+            "the devices, with the same frequencies and parameters in all groups, made the reports",
+            pearson(n[possible], expected[possible]),
+            groups.df,
+            "Pearson chi-square of the reports",
+            note,
+        )
     results = ParametersResults(
         groups,
         test,
@@ -118,23 +134,22 @@ def fit_parameters(
         name=name,
         source_nobs=tuple(counts.nobs for counts in groups.sources),
     )
-    if not results.converged:
-        words = f"the fit did not converge: {results.message}"
-        warnings.warn(words, ConvergenceWarning, stacklevel=3)
-    if len(left := results.undetermined):
-        words = (
-            f"at the estimate the reports leave {in_turn(list(map(str, left)))} open: other "
-            "values fit as well, and conf_int() says which"
-        )
-        warnings.warn(words, LDPWarning, stacklevel=3)
-    words = results._outside_words()
+    misfit = results._outside_words()
     if test is not None and test.pvalue < MISFIT:
-        words = (
+        misfit = (
             f"the reports do not fit these devices with common frequencies and parameters "
             f"(p = {test.pvalue:.2g}): were they drawn at random into groups that used them?"
         )
-    if words:
-        warnings.warn(words, MisfitWarning, stacklevel=3)
+    unsettled, left_open = "", ""
+    if not results.converged:
+        unsettled = f"the fit did not converge: {results.message}"
+    if left := results._left_open:
+        left_open = f"at the estimate the reports leave {left} open: other values fit as well, and "
+        left_open += "conf_int() says which"
+    kinds = (unsettled, ConvergenceWarning), (left_open, LDPWarning), (misfit, MisfitWarning)
+    for words, kind in kinds:
+        if words:
+            warnings.warn(words, kind, stacklevel=3)
     return results
 
 
@@ -157,22 +172,6 @@ def _joint_covariance(groups: DeviceGroups, x: Array) -> Uncertain:
     V = whiten @ np.linalg.pinv(inner / np.outer(scale, scale), 1e-12, True) @ whiten.T
     V = V[np.ix_(determined, determined)]
     return Uncertain(x, Covariance.dense((V + V.T) / 2.0), at)
-
-
-def _fit_test(groups: DeviceGroups, x: Array) -> TestResult | None:
-    """Pearson's chi-square of all reports at x, (k + m,); None where nothing is left to test."""
-    # x is the maximum of the continued likelihood, so that the law holds at the boundary too
-    if groups.df <= 0:
-        return None
-    n, expected = groups.reports.n, groups.sizes * groups.law.mix(groups.reports, x)
-    possible, least = expected > 0.0, float(expected.min())
-    statistic = float((np.square(n - expected)[possible] / expected[possible]).sum())
-    note = ""
-    if least < _RARE:
-        note = f"a report is expected {least:.2g} times only: the chi-square law is rough"
-    null = "the devices, with the same frequencies and parameters in all groups, made the reports"
-    method = "Pearson chi-square of the reports"
-    return TestResult.chi_square(null, statistic, groups.df, method, note)
 
 
 # -- Groups of respondents whose devices share unknown parameters ---------------------------------
@@ -203,10 +202,10 @@ class DeviceGroups:
                     f"{mechanism} has {k} x {l} probabilities: unknown parameters are estimated "
                     f"for at most {_MOST_ENTRIES:,}; use fewer categories"
                 )
-        taken = [name for name in self.names if name in set(self.categories)]
-        if taken:
-            remedy = "is a category too: give the unknown parameter another name"
-            raise InvalidArgument("unknown", taken[0], remedy)
+        for name in self.names:
+            if name in set(self.categories):
+                remedy = "is a category too: give the unknown parameter another name"
+                raise InvalidArgument("unknown", name, remedy)
         for counts, Q in zip(self.sources, self._matrices, strict=True):
             seen = np.flatnonzero((counts.vector() > 0) & ~Q.possible)
             if seen.size:
@@ -217,17 +216,16 @@ class DeviceGroups:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The unknown parameters, in the order in which the groups name them."""
-        found = dict.fromkeys(n for c in self.sources for n in c.mechanism.unknown)
-        return tuple(found)
+        return tuple(dict.fromkeys(n for c in self.sources for n in c.mechanism.unknown))
 
     @property
-    def categories(self) -> pd.Index[Any]:
+    def categories(self) -> Labels:
         """The true answers."""
-        labels: pd.Index[Any] = self.sources[0].mechanism.categories
+        labels: Labels = self.sources[0].mechanism.categories
         return labels
 
     @cached_property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         """Labels of the estimates: the categories, then the parameters."""
         return pd.Index([*self.categories.tolist(), *self.names], dtype=object)
 
@@ -259,10 +257,10 @@ class DeviceGroups:
     @cached_property
     def law(self) -> Plain:
         """Frequencies and parameters as themselves."""
-        return Plain(tuple(map(str, self.index)), len(self.categories))
+        return Plain(len(self.categories), len(self.names))
 
     @cached_property
-    def group(self) -> npt.NDArray[np.int64]:
+    def group(self) -> Codes:
         """The group of each report of `reports`, (u,)."""
         lengths = [int(Q.possible.sum()) for Q in self._matrices]
         return np.repeat(np.arange(len(lengths)), lengths)
@@ -322,18 +320,16 @@ class DeviceGroups:
         )
 
     @cached_property
-    def _open(self) -> npt.NDArray[np.bool_]:
+    def _open(self) -> Mask:
         """Frequencies and parameters that the laws leave open at a generic point."""
-        exact = []  # exponents and exact coefficients of channel matrices without rounded entries
-        for mechanism in self.mechanisms:
-            if isinstance(mechanism, DeviceMechanism):
-                exact.append(terms_of(mechanism.exact, self.names))
-        terms = [found for found in exact if found is not None]
-        k, m = len(self.categories), len(self.names)
-        if k + m > _EXACT or len(terms) < len(self.mechanisms):
+        devices = [one for one in self.mechanisms if isinstance(one, DeviceMechanism)]
+        # exponents and exact coefficients of channel matrices without rounded entries
+        terms = [found for one in devices if (found := terms_of(one.exact, self.names)) is not None]
+        k = len(self.categories)
+        if len(self.index) > _EXACT or len(terms) < len(self.mechanisms):
             return unidentified([self.reports.devices[0]])
-        p, theta = generic_point(k, m)
-        return unidentified_exactly([exact_jacobian(*own, p, theta) for own in terms], k)
+        point = generic_point(k, len(self.names))
+        return unidentified_exactly([exact_jacobian(*own, *point) for own in terms], k)
 
     def to_dict(self) -> dict[str, Any]:
         """Specifications and counts as plain JSON types."""
@@ -346,10 +342,11 @@ class DeviceGroups:
         """Inverse of `to_dict`."""
         own = _StoredGroups.from_dict(document)
         labels = own.labels or ()
-        sizes = [*map(len, (own.mechanisms, own.counts, own.missing, labels or own.mechanisms))]
+        fields = own.mechanisms, own.counts, own.missing
+        sizes = [*map(len, (*fields, labels or own.mechanisms))]
         if len(set(sizes)) > 1 or not own.mechanisms:
             raise InvalidArgument("groups", sizes, "must be as many of each field, one or more")
-        parts = zip(own.mechanisms, own.counts, own.missing, strict=True)
+        parts = zip(*fields, strict=True)
         return cls(tuple(replace(m.counts(n), n_missing=lost) for m, n, lost in parts), labels)
 
 
@@ -451,12 +448,12 @@ class ParametersResults(Results):
         return self.nobs * self.gap
 
     @property
-    def categories(self) -> pd.Index[Any]:
+    def categories(self) -> Labels:
         """The true answers."""
         return self.groups.categories
 
     @property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         return self.groups.index
 
     @property
@@ -472,10 +469,15 @@ class ParametersResults(Results):
         return pd.Series(values, index=pd.Index(self.groups.names), name="parameters")
 
     @property
-    def undetermined(self) -> pd.Index[Any]:
+    def undetermined(self) -> Labels:
         """What the reports leave open at the estimate: its standard error is nan."""
         at = self.fitted.at
         return self.index[:0] if at is None else self.index.delete(at)
+
+    @property
+    def _left_open(self) -> str:
+        left = [str(label) for label in self.undetermined]
+        return in_turn(left) if left else ""
 
     # -- intervals and tests -----------------------------------------------------------------
 
@@ -508,19 +510,17 @@ class ParametersResults(Results):
         method = one_of("method", method, ("default", "profile", "wald"))
         if method == "default":
             method = self.default_intervals
-        key = (alpha, method, clip)
-        if key not in self._intervals:
-            estimate, se = self.linear.estimate, self.linear.bse()
-            if method == "profile":
-                how = self.groups.law, self.groups.reports
-                bounds = profile_intervals(*how, estimate, se, alpha)
-            else:
-                self._check_errors()
-                bounds = np.asarray(wald(estimate, se, alpha))
-                if clip:
-                    bounds = np.asarray(edge_normal(bounds, estimate, se, alpha))
-            self._intervals[key] = bounds
-        bounds = self._intervals[key].copy()
+        how = self.linear.estimate, self.linear.bse(), alpha
+        if method == "profile":
+            if alpha not in self._profiles:
+                groups = self.groups
+                self._profiles[alpha] = profile_intervals(groups.law, groups.reports, *how)
+            bounds = self._profiles[alpha].copy()
+        else:
+            self._check_errors()
+            bounds = np.asarray(wald(*how))
+            if clip:
+                bounds = np.asarray(edge_normal(bounds, *how))
         return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
 
     @property
@@ -529,15 +529,14 @@ class ParametersResults(Results):
         return "profile" if self.k <= _MOST_PROFILES else "wald"
 
     @cached_property
-    def _intervals(self) -> dict[tuple[float, str, bool], Array]:
-        """Intervals that were asked for: profiles take time, and a summary shows them again."""
+    def _profiles(self) -> dict[float, Array]:
+        """Intervals by level: profiles take time, and a summary shows them again."""
         return {}
 
     def _check_errors(self) -> None:
         """Refuse Wald statistics where the continued likelihood has no regular maximum."""
-        if self.linear.covariance is None or len(self.undetermined):
-            left = [str(label) for label in self.undetermined]
-            why = f": the reports leave {in_turn(left)} open" if left else ""
+        if self.linear.covariance is None or self._left_open:
+            why = f": the reports leave {self._left_open} open" if self._left_open else ""
             raise NotAvailable(
                 f"the unconstrained estimate has no covariance{why}; method='profile' rests on the "
                 "likelihood alone"
@@ -563,14 +562,12 @@ class ParametersResults(Results):
 
         From the signed root of the likelihood ratio; not adjusted for their number.
         """
-        pvalues = normal_pvalue(self._zero_roots, "larger")
-        return self._series(np.asarray(pvalues), "presence_pvalues")
+        return self._series(normal_pvalue(self._zero_roots, "larger"), "presence_pvalues")
 
     @property
     def pvalues(self) -> pd.Series[float]:
         """Two-sided p-values of a frequency or parameter of 0, by the likelihood ratio."""
-        found = normal_pvalue(self._zero_roots, "two-sided")
-        return self._series(np.asarray(found), "pvalues")
+        return self._series(normal_pvalue(self._zero_roots, "two-sided"), "pvalues")
 
     # -- presentation ------------------------------------------------------------------------
 
@@ -585,10 +582,9 @@ class ParametersResults(Results):
 
     def _facts(self) -> dict[str, Any]:
         test = self.goodness_of_fit
-        more = {"k": len(self.categories), "n_parameters": len(self.groups.names)}
-        return (
-            super()._facts() | more | {"goodness_pvalue": np.nan if test is None else test.pvalue}
-        )
+        more: dict[str, Any] = {"k": len(self.categories), "n_parameters": len(self.groups.names)}
+        more["goodness_pvalue"] = np.nan if test is None else test.pvalue
+        return super()._facts() | more
 
     def _largest(self, frame: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, list[str]]:
         k = len(self.categories)
@@ -608,9 +604,9 @@ class ParametersResults(Results):
     def _notes(self, frame: pd.DataFrame, details: bool = False) -> list[str]:
         quoted = in_turn([f"{name!r}" for name in self.groups.names])
         notes = [f"Epsilon: the largest for any value of {quoted} between 0 and 1."]
-        if left_open := [str(label) for label in self.undetermined]:
+        if self._left_open:
             notes.append(
-                f"WARNING: at this estimate the reports leave {in_turn(left_open)} open: "
+                f"WARNING: at this estimate the reports leave {self._left_open} open: "
                 "other values fit as well. Only the intervals say what is known of it."
             )
         elif self.linear.covariance is None:

@@ -42,10 +42,9 @@ from ldpstats.inference.designs.tests import normal_level
 from ldpstats.inference.intervals import edge_normal, wald
 from ldpstats.inference.tails import skewed_pvalue
 from ldpstats.inference.tests import binomial_deficit, binomial_excess, z_test
-from ldpstats.labels import align
+from ldpstats.labels import Labels, align
 from ldpstats.likelihood.covariance import Covariance, Uncertain
 from ldpstats.mechanisms import PUM
-from ldpstats.models.frequency import results as contrasts
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.frequency.tests import warn_of_doubts
@@ -171,7 +170,7 @@ class PersonalizedModel:
         return f"PersonalizedModel({self.pum}; n={self.nobs})"
 
     @property
-    def categories(self) -> pd.Index[Any]:
+    def categories(self) -> Labels:
         """Labels of the categories of true answers, in order."""
         return self.pum.categories
 
@@ -312,7 +311,7 @@ class Mixture:
         product = sd[..., :, None] * sd[..., None, :]
         rho = np.divide(C, product, out=np.zeros(C.shape), where=product > 0.0)
         rho[..., places, places] = 1.0
-        low, high = mover(below, above, np.asarray(np.clip(rho, -1.0, 1.0)))
+        low, high = mover(below, above, np.clip(rho, -1.0, 1.0))
         p = self.estimate(r)
         return np.stack([p - low, p + high], axis=-1)
 
@@ -333,18 +332,18 @@ class Mixture:
         return Covariance(self.own**2 * V.diagonal[:k], core, factors)
 
 
-def mover(
-    below: npt.ArrayLike, above: npt.ArrayLike, correlation: npt.ArrayLike
-) -> tuple[Array, Array]:
-    """How far the interval of a sum reaches, from the intervals of its parts (see the head)."""
-    low, high = np.asarray(below, dtype=np.float64), np.asarray(above, dtype=np.float64)
-    rho = np.asarray(correlation, dtype=np.float64)
-    short = np.minimum(low, high)
-    cancelled = np.einsum("...ij,...i,...j->...", np.minimum(rho, 0.0), short, short)
-    added = np.maximum(rho, 0.0)
-    squares = (np.einsum("...ij,...i,...j->...", added, d, d) + cancelled for d in (low, high))
-    reach_below, reach_above = (np.sqrt(np.maximum(square, 0.0)) for square in squares)
-    return reach_below, reach_above
+def mover(below: Array, above: Array, rho: Array) -> tuple[Array, Array]:
+    """How far the interval of a sum reaches, from the intervals of its parts (see the head).
+
+    `below` and `above`, (..., q), are the sides of the parts, `rho`, (..., q, q), correlations.
+    """
+
+    def square(correlation: Array, side: Array) -> Any:
+        return np.einsum("...ij,...i,...j->...", correlation, side, side)
+
+    cancelled, added = square(np.minimum(rho, 0.0), np.minimum(below, above)), np.maximum(rho, 0.0)
+    low, high = (np.maximum(square(added, d) + cancelled, 0.0) for d in (below, above))
+    return np.sqrt(low), np.sqrt(high)
 
 
 def presence(
@@ -356,43 +355,33 @@ def presence(
     exclusive: bool,
 ) -> tuple[Array, Array]:
     """One-sided p-values, above and below, of sums that are zero only if each part is."""
-    shape = np.broadcast_shapes(*(np.shape(a) for a in (tally, offset, scale, weights)))
-    t, o, s, w = (np.broadcast_to(a, shape) for a in (tally, offset, scale, weights))
+    t, o, s, w = np.broadcast_arrays(tally, offset, scale, weights)
     noisy = (w > 0.0) & (o > 0.0)
-    seen = np.any((w > 0.0) & (o <= 0.0) & (t > 0), axis=-1)
-    larger, smaller = _weighted_tails(t, nobs, o, np.where(noisy, w / s, 0.0), exclusive)
-    parts = noisy.sum(axis=-1)
-    sole = np.argmax(noisy, axis=-1)[..., None]
-    only = [np.take_along_axis(a, sole, axis=-1)[..., 0] for a in (t, o, s)]
-    one = parts == 1
-    t1, o1, s1 = (values[one] for values in only)
-    larger[one] = binomial_excess(t1, nobs, o1, s1)
-    smaller[one] = binomial_deficit(t1, nobs, o1, s1)
-    larger[parts == 0] = smaller[parts == 0] = 1.0
-    larger[seen] = 0.0
-    return larger, smaller
-
-
-def _weighted_tails(
-    t: Array, nobs: int, offset: Array, g: Array, exclusive: bool
-) -> tuple[Array, Array]:
-    """Tails of a weighted sum of counts with known law; 1 where no count has a weight."""
-    first, second, third = (np.sum(offset * g**power, axis=-1) for power in (1, 2, 3))
+    # the tails of a weighted sum of counts with known law
+    g = np.where(noisy, w / s, 0.0)
+    first, second, third = (np.sum(o * g**power, axis=-1) for power in (1, 2, 3))
     variance, cumulant = second - first**2, third - 3.0 * first * second + 2.0 * first**3
     if not exclusive:
-        spread = offset * (1.0 - offset)
+        spread = o * (1.0 - o)
         variance = np.sum(g**2 * spread, axis=-1)
-        cumulant = np.sum(g**3 * spread * (1.0 - 2.0 * offset), axis=-1)
+        cumulant = np.sum(g**3 * spread * (1.0 - 2.0 * o), axis=-1)
     some = variance > 0.0
     # as in an exact test of discrete counts, the tail begins half a report before the sum
     variance = np.where(some, variance, 1.0)
-    excess, half = np.sum(g * (t / nobs - offset), axis=-1), np.abs(g).max(axis=-1) / (2.0 * nobs)
-    above, below = ((side * excess - half) / np.sqrt(variance / nobs) for side in (1.0, -1.0))
+    excess, half = np.sum(g * (t / nobs - o), axis=-1), np.abs(g).max(axis=-1) / (2.0 * nobs)
     skewness = np.where(some, cumulant, 0.0) / variance**1.5 / np.sqrt(nobs)
-    return (
-        np.where(some, skewed_pvalue(above, skewness), 1.0),
-        np.where(some, skewed_pvalue(below, -skewness), 1.0),
+    larger, smaller = (
+        np.where(some, skewed_pvalue(z / np.sqrt(variance / nobs), side * skewness), 1.0)
+        for side, z in ((1.0, excess - half), (-1.0, -excess - half))
     )
+    one = noisy.sum(axis=-1) == 1
+    t1, o1, s1 = (a[one][noisy[one]] for a in (t, o, s))
+    larger[one] = binomial_excess(t1, nobs, o1, s1)
+    smaller[one] = binomial_deficit(t1, nobs, o1, s1)
+    none = ~noisy.any(axis=-1)
+    larger[none] = smaller[none] = 1.0
+    larger[np.any((w > 0.0) & (o <= 0.0) & (t > 0), axis=-1)] = 0.0
+    return larger, smaller
 
 
 # -- Results --------------------------------------------------------------------------------------
@@ -481,7 +470,7 @@ class PersonalizedResults(Results):
         )
 
     @property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         return self.categories
 
     @property
@@ -516,7 +505,7 @@ class PersonalizedResults(Results):
     def case(self) -> pd.Series[Any]:
         """What is known of the distribution behind each tag: "none", "given" or "exact"."""
         known = "exact" if self.exact else "given"
-        cases = ["none" if lacking else known for lacking in self.assumed.is_lacking]
+        cases = np.where(self.assumed.is_lacking, "none", known).astype(object)
         return pd.Series(cases, index=self.tags, name="case")
 
     @cached_property
@@ -637,13 +626,13 @@ class PersonalizedResults(Results):
         mix = self._mixtures[1]
         out = (R @ mix.loads) @ mix.rows
         out[:, : self.k] += R * mix.own
-        return np.asarray(out)
+        return out
 
     def _contrast_law(self, row: Array) -> ContrastLaw | None:
         given, r = self._intermediate_contrasts(row[None]), self.intermediate
         if given is None or isinstance(r, WeightedResults):
             return None
-        return contrasts.contrast_law(r, given[0], r.answers)
+        return r._contrast_law(given[0])
 
     def _contrast_df(self, R: Array) -> Array | None:
         if self._df == 0.0:
@@ -657,7 +646,7 @@ class PersonalizedResults(Results):
         given, r = self._intermediate_contrasts(R), self.intermediate
         if given is None or isinstance(r, WeightedResults):
             return None
-        return contrasts.null_law(r, given, gap, r.answers)
+        return r._null_law(given, gap)
 
     @property
     def pvalues(self) -> pd.Series[float]:
@@ -767,7 +756,28 @@ class PersonalizedResults(Results):
         return kind, super()._interval_words()[1]
 
     def _notes(self, frame: Frame, details: bool = False) -> list[str]:
-        notes, r = self._background_notes(), self.intermediate
+        r, case, bound = self.intermediate, self.case, self.loss_bound()
+        source = "the sample and " * (self._sampled is not None) + "the noise of the reports"
+        noise = f"Expected l1 error from {source}: {bound['noise']:.3g}"
+        lacking, given = (
+            ", ".join(one_line(tag, 20) for tag in case.index[case == kind])
+            for kind in ("none", "given")
+        )
+        notes = [] if lacking or given else [f"The background is assumed to be exact. {noise}."]
+        if lacking:
+            notes.append(
+                f"WARNING: no background is given for {lacking}: these reports were discarded, and "
+                "their share was spread over the categories that are not sensitive for all, in "
+                "proportion to the other estimates."
+            )
+        if given:
+            notes.append(f"NOTE: the background of {given} was used as given, right or wrong.")
+        if lacking or given:
+            notes += [
+                f"NOTE: standard errors, intervals and p-values allow for {source} only, not for "
+                "an error of the background.",
+                f"{noise}; from an error of the background: {bound['background']:.3g} at worst.",
+            ]
         if r.on_boundary and self.is_maximum:
             notes.append(
                 "NOTE: the estimate is on the boundary (an intermediate frequency of zero); the "
@@ -777,33 +787,6 @@ class PersonalizedResults(Results):
             condition = r.mechanism.moments(r.mechanism.specimen()).condition
             return [*notes, *closing_notes(self, condition)]
         return [*notes, *closing_notes(self, r.condition, r.goodness_of_fit)]
-
-    def _background_notes(self) -> list[str]:
-        """What the background assumes, and what it may cost."""
-        case, bound, source = self.case, self.loss_bound(), "the noise of the reports"
-        source = "the sample and " * (self._sampled is not None) + source
-        noise = f"Expected l1 error from {source}: {bound['noise']:.3g}"
-        if (case == "exact").all():
-            return [f"The background is assumed to be exact. {noise}."]
-        notes = []
-        lacking, given = (
-            ", ".join(one_line(tag, 20) for tag in case.index[case == kind])
-            for kind in ("none", "given")
-        )
-        if lacking:
-            notes.append(
-                f"WARNING: no background is given for {lacking}: these reports were discarded, and "
-                "their share was spread over the categories that are not sensitive for all, in "
-                "proportion to the other estimates."
-            )
-        if given:
-            notes.append(f"NOTE: the background of {given} was used as given, right or wrong.")
-        return [
-            *notes,
-            f"NOTE: standard errors, intervals and p-values allow for {source} only, not for an "
-            "error of the background.",
-            f"{noise}; from an error of the background: {bound['background']:.3g} at worst.",
-        ]
 
     # -- storage ---------------------------------------------------------------------------
 
@@ -827,7 +810,7 @@ def _intermediate(document: Any) -> FrequencyResults | WeightedResults:
 
 
 def _results(
-    intermediate: FrequencyResults | WeightedResults, categories: pd.Index[Any], assumed: Background
+    intermediate: FrequencyResults | WeightedResults, categories: Labels, assumed: Background
 ) -> PersonalizedResults:
     """Results from those of the intermediate frequencies (MK19 eq. 21)."""
     both = []

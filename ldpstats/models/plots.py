@@ -5,10 +5,10 @@ Matplotlib is imported when one is drawn.
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, numbers, positive_integer
+from ldpstats.arguments import Array, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.solvers import watched
-from ldpstats.labels import align, midpoints, preview
-from ldpstats.models.layout import Fit, distinct_lines, one_line
+from ldpstats.labels import Labels, midpoints
+from ldpstats.models.layout import distinct_lines, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,9 +72,9 @@ def style(name: str) -> Any:
     return in_use[name]
 
 
-def figure_of(ax: Axes) -> Any:
-    """The whole figure, of axes in a part of it too."""
-    return ax.figure.canvas.figure
+def figure_of(part: Any) -> Any:
+    """The whole figure, of axes or a part of it."""
+    return part.figure.canvas.figure
 
 
 # -- text ----------------------------------------------------------------------------------
@@ -101,8 +101,7 @@ def title_text(title: Any, default: str) -> str:
     if title is not None and not isinstance(title, str):
         raise InvalidArgument("title", title, 'must be text, or "" for no title')
     text = default if title is None else str.__str__(title)
-    lines = ["".join(c if c.isprintable() else " " for c in line) for line in text.splitlines()]
-    return "\n".join(lines)
+    return "\n".join(one_line(line, sys.maxsize) for line in text.splitlines())
 
 
 def set_title(ax: Axes, text: str) -> None:
@@ -125,16 +124,6 @@ def in_lines(text: str, within: Any, size: float, most: int = LONGEST_LINE) -> s
     return "\n".join(lines).replace("\xa0", " ")
 
 
-def text_colours(faces: npt.ArrayLike) -> npt.NDArray[np.str_]:
-    """Black or white, whichever is easier to read on colours (..., 4); by their luma."""
-    return np.where(luma(faces) > _LIGHT, "black", "white")
-
-
-def luma(faces: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """How light colours (..., 4) are, from 0 to 1."""
-    return np.asarray(np.asarray(faces)[..., :3] @ np.array([0.299, 0.587, 0.114]))
-
-
 # -- axes ----------------------------------------------------------------------------------
 
 
@@ -154,8 +143,7 @@ def legend_below(ax: Axes) -> None:
 
     if not ax.get_legend_handles_labels()[0]:
         return
-    size = float(ax.xaxis.label.get_fontsize())
-    more = ax.get_xlabel().count("\n")
+    size, more = float(ax.xaxis.label.get_fontsize()), ax.get_xlabel().count("\n")
     drop = 14 + 2.4 * size + 1.25 * size * more  # points: ticks, their labels, lines of the label
     down = ScaledTranslation(0.0, -drop / 72, ax.figure.dpi_scale_trans)
     for columns in (4, 3, 2, 1):
@@ -216,34 +204,26 @@ def keep_in_cell(ax: Axes, beside: Axes | None = None) -> None:
         return
     extents = [part.get_tightbbox() for part in (ax, beside) if part is not None]
     boxes = np.array([extent.extents for extent in extents if extent is not None])
-    first, last = boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)
-    # left, bottom, right and top, in pixels, of what belongs to the axes: to the middle of gaps
-    box, whole = ax.bbox.frozen(), ax.figure.bbox
-    region = np.array([whole.x0, whole.y0, whole.x1, whole.y1])
-    spec = ax.get_subplotspec()
+    # lower left and upper right corners, in pixels, of what belongs to the axes: to the middle of
+    # gaps
+    whole: Any = ax.figure.bbox
+    region, spec = np.array([whole.p0, whole.p1]), ax.get_subplotspec()
     if spec is not None:
-        spec = spec.get_topmost_subplotspec()  # a colour bar has taken a part
-        figure: Any = ax.figure
-        bottoms, tops, lefts, rights = spec.get_gridspec().get_grid_positions(figure)
+        spec, figure = spec.get_topmost_subplotspec(), ax.figure  # a colour bar has taken a part
+        bottoms, tops, lefts, rights = spec.get_gridspec().get_grid_positions(figure)  # type: ignore[arg-type]
         across = [0.0, *(np.add(rights[:-1], lefts[1:]) / 2), 1.0]
         down = [1.0, *(np.add(bottoms[:-1], tops[1:]) / 2), 0.0]
         rows, columns = spec.rowspan, spec.colspan
-        x = whole.x0 + whole.width * np.array([across[columns.start], across[columns.stop]])
-        y = whole.y0 + whole.height * np.array([down[rows.stop], down[rows.start]])
-        region = np.array([x[0], y[0], x[1], y[1]])
-    over = [*(region[:2] - first), *(last - region[2:])]
-    left, bottom, right, top = (max(0.0, value + _EDGE) for value in over)
-    room = np.array([box.width, box.height]) - _LEAST_SHARE * (region[2:] - region[:2])
-    wide, high = np.maximum(room, 0.0)
-    left, bottom = min(left, wide), min(bottom, high)
-    right, top = min(right, wide - left), min(top, high - bottom)
-    for part, edge in ((ax, left), (beside, -right)):
-        if part is not None and max(left, bottom, right, top) > 0.0:
-            old = part.bbox.frozen()
-            width = old.width - (left + right if part is ax else 0.0)
-            corner = old.x0 + edge - whole.x0, old.y0 + bottom - whole.y0
-            place = *corner, width, old.height - bottom - top
-            part.set_position(np.divide(place, np.tile([whole.width, whole.height], 2)))
+        x, y = (across[columns.start], across[columns.stop]), (down[rows.stop], down[rows.start])
+        region = region[0] + np.column_stack([x, y]) * whole.size
+    room = np.maximum(ax.bbox.size - _LEAST_SHARE * np.ptp(region, axis=0), 0.0)
+    over = region[0] - boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0) - region[1]
+    low = np.clip(over[0] + _EDGE, 0.0, room)
+    high = np.clip(over[1] + _EDGE, 0.0, room - low)
+    for part, start in ((ax, low), (beside, np.array([-high[0], low[1]]))):
+        if part is not None and max(*low, *high) > 0.0:
+            p0, p1 = part.bbox.get_points() + np.array([start, -high])
+            part.set_position(np.divide([*(p0 - whole.p0), *(p1 - p0)], np.tile(whole.size, 2)))
             part.set_in_layout(True)  # a layout engine that the caller sets later includes them
 
 
@@ -301,66 +281,55 @@ def plot_cells(
     ax.set_yticks(np.arange(k1) + 0.5, rows)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    faces = mesh.to_rgba(values)
-    has_note = hatched is not None and bool(hatched.any())
-    if hatched is not None:
-        _hatch_cells(ax, hatched, faces)
-    ax.set_xlabel("\n".join(filter(None, [names[0], note * has_note])))
+    faces, said = mesh.to_rgba(values), [names[0]]
+    light = faces[..., :3] @ np.array([0.299, 0.587, 0.114])  # their luma
+    if hatched is not None and hatched.any():
+        # so lightly that text can be read: lighter than the colour where text is black, if there is
+        # room
+        lighter = np.where(light > _LIGHT, light < _LIGHTEST, light < _DARKEST)
+        greys = np.round(light + np.where(lighter, _APART, -_APART), 1)
+        for grey in np.unique(greys[hatched]):
+            these = np.argwhere(hatched & (greys == grey))
+            hatch(ax, [(j, i, 1.0, 1.0) for i, j in these], f"{grey:.1f}")
+        said.append(note)
+    ax.set_xlabel("\n".join(filter(None, said)))
     ax.set_ylabel(names[1])
     set_title(ax, title)
     settle(ax, colour_bar(ax, mesh, bar, form), np.ones(k2), own)
-    _write_cells(ax, texts, faces, np.ones(values.shape, bool) if certain is None else certain)
-    return ax
-
-
-def labels_of(index: pd.Index[Any]) -> list[str]:
-    """Labels of rows or columns."""
-    return axis_labels(index, _LONGEST_CELL)
-
-
-def longest_label(index: pd.Index[Any]) -> int:
-    """Characters of the longest label."""
-    return max(map(len, labels_of(index)))
-
-
-def variable_name(index: pd.Index[Any], default: str) -> str:
-    """The name of the variable whose categories these are."""
-    name = default if index.name is None else index.name
-    return plain(one_line(name, _LONGEST_CELL))
-
-
-def _write_cells(ax: Axes, candidates: Sequence[list[str]], faces: Array, certain: Array) -> None:
-    """Write as much into every cell, (k1, k2), as fits into all; `candidates` from long to short.
-
-    `faces` are the colours of the cells, (k1, k2, 4). An empty text leaves its cell empty.
-    """
-    k1, k2 = certain.shape
+    # as much in every cell as fits into all
     room = 0.94 * ax.bbox.width / k2, 0.9 * ax.bbox.height / k1
-    for texts, part in product(candidates, _SIZES):
+    for some, part in product(texts, _SIZES):
         size = part * style("font.size")
-        trial = ax.text(0.5, 0.5, max(texts, key=len), fontsize=size)
+        trial = ax.text(0.5, 0.5, max(some, key=len), fontsize=size)
         extent = trial.get_window_extent()
         trial.remove()
         if extent.width <= room[0] and extent.height <= room[1]:
             break
     else:
-        return
-    colours = text_colours(faces)
-    for (i, j), text in zip(np.ndindex(k1, k2), texts, strict=True):
-        faint = not certain[i, j] and colours[i, j] == "black"
-        how: dict[str, Any] = {"fontsize": size, "color": "0.35" if faint else colours[i, j]}
+        return ax
+    dark = "black" if certain is None else np.where(certain, "black", "0.35")
+    inks = np.where(light > _LIGHT, dark, "white")  # whichever is easier to read
+    for (i, j), text in zip(np.ndindex(k1, k2), some, strict=True):
+        how: dict[str, Any] = {"fontsize": size, "color": inks[i, j]}
         if text:
             ax.text(j + 0.5, i + 0.5, text, ha="center", va="center", **how)
+    return ax
 
 
-def _hatch_cells(ax: Axes, cells: npt.NDArray[np.bool_], faces: Array) -> None:
-    """Hatch some cells, (k1, k2), so lightly that text can be read over it."""
-    light = luma(faces)  # lighter than the colour where text is black, if the colour leaves room
-    lighter = np.where(light > _LIGHT, light < _LIGHTEST, light < _DARKEST)
-    greys = np.round(light + np.where(lighter, _APART, -_APART), 1)
-    for grey in np.unique(greys[cells]):
-        these = np.argwhere(cells & (greys == grey))
-        hatch(ax, [(j, i, 1.0, 1.0) for i, j in these], f"{grey:.1f}")
+def labels_of(index: Labels) -> list[str]:
+    """Labels of rows or columns."""
+    return axis_labels(index, _LONGEST_CELL)
+
+
+def longest_label(index: Labels) -> int:
+    """Characters of the longest label."""
+    return max(map(len, labels_of(index)))
+
+
+def variable_name(index: Labels, default: str) -> str:
+    """The name of the variable whose categories these are."""
+    name = default if index.name is None else index.name
+    return plain(one_line(name, _LONGEST_CELL))
 
 
 def hatch(ax: Axes, places: Any, colour: Any) -> None:
@@ -463,22 +432,14 @@ def maybe_bar(what: str, show: bool) -> Iterator[Callable[..., None]]:
         yield advance
 
 
-def moved(
-    advance: Callable[..., None] | None, number: int, n: int
-) -> Callable[[float], None] | None:
-    """What moves a bar over n files while one of them is read; None where there is no bar."""
-    if advance is None:
-        return None
-    move = advance
-    return lambda fraction: move((number + fraction) / n)
+def moved(advance: Callable[..., None], number: int, n: int) -> Callable[[float], None]:
+    """What moves a bar over n files while one of them is read."""
+    return lambda fraction: advance((number + fraction) / n)
 
 
 @contextmanager
-def fitting(show: bool) -> Iterator[None]:
-    """A bar, if it is to be shown, of the likelihoods that are maximised meanwhile."""
-    if not show:
-        yield
-        return
+def fitting() -> Iterator[None]:
+    """A bar of the likelihoods that are maximised meanwhile."""
     with progress_bar("fitting") as advance, watched(advance):
         yield
 
@@ -492,56 +453,17 @@ _ROOM = 5.2  # inches beside the labels
 _SHORT = 0.004  # of the range of all that is drawn: intervals that a line does not show
 
 
-def plot_frequencies(
-    fit: Fit,
-    frame: pd.DataFrame,
-    ax: Axes | None,
-    alpha: float,
-    truth: Any = None,
-    sort: Any = None,
-    most: int = 25,
-    title: str | None = None,
-    detected: npt.NDArray[np.bool_] | None = None,
-) -> Axes:
-    """Draw estimates with intervals, one line a category; the largest where there are many.
-
-    Where it is known which are `detected`, (k,), the others have open markers.
-    """
-    k, true = len(frame), truth
-    if truth is not None:
-        remedy = f"must be {k} numbers"
-        true = numbers("truth", align("truth", truth, frame.index), remedy, (k,))
-        if not np.isfinite(true).all():
-            raise InvalidArgument("truth", truth, "must be finite numbers, one for each category")
-    most = positive_integer("most", most)
-    source = fit.sources[0] if len(fit.sources) == 1 else f"{len(fit.sources)} mechanisms"
-    words = title_text(title, "\n".join([*filter(None, [fit.name]), f"{source}, n = {fit.nobs:,}"]))
-    shown = shown_rows(frame["params"], frame["linear"], sorts(sort, frame.index), most)
-
-    def draw(ax: Axes, at: Array) -> None:
-        marked = None if detected is None else detected[shown]
-        draw_estimates(ax, at, frame.iloc[shown], interval_name(alpha), marked)
-        if true is not None:
-            ax.plot(true[shown], at, "d", color="C3", mfc="none", label="truth")
-
-    labels = axis_labels(frame.index[shown], LONGEST_LABEL)
-    return plot_rows(draw, labels, len(frame) - len(shown), ax, words, "frequency")
-
-
-def sorts(sort: Any, labels: pd.Index[Any] | None = None) -> bool:
+def sorts(sort: Any, labels: Labels | None = None) -> bool:
     """Whether rows are sorted by their estimates; None keeps bins of numbers in their order."""
     if sort is None and labels is not None:
         return midpoints(labels) is None
-    if isinstance(sort, bool | np.bool_):
-        return bool(sort)
-    if isinstance(sort, str) and sort == "none":
-        return False
-    raise InvalidArgument(
-        "sort", sort, "must be True, the largest estimate first, or False, the order of categories"
-    )
+    if not isinstance(sort, bool | np.bool_) and not (isinstance(sort, str) and sort == "none"):
+        remedy = "must be True, the largest estimate first, or False, the order of categories"
+        raise InvalidArgument("sort", sort, remedy)
+    return bool(sort) and sort != "none"
 
 
-def shown_rows(params: Any, ties: Any, sort: bool, most: int) -> npt.NDArray[np.int64]:
+def shown_rows(params: Any, ties: Any, sort: bool, most: int) -> Array:
     """Positions of the largest estimates, at most so many: sorted, or in order of category."""
     largest = np.lexsort((-np.asarray(ties), -np.asarray(params)))[:most]
     return largest if sort else np.sort(largest)
@@ -565,7 +487,7 @@ def draw_estimates(
     at: Array,
     frame: pd.DataFrame,
     interval: str,
-    detected: npt.NDArray[np.bool_] | None = None,
+    detected: Array | None = None,
 ) -> None:
     """Draw `params` with `lower` and `upper` at heights; intervals too short to see are bars."""
     if not len(frame):
@@ -579,14 +501,14 @@ def draw_estimates(
     # elsewhere the estimate lies on a short interval, and shows where it is
     hidden = (high - low <= _SHORT * span) & ((low <= 0.0) | (high >= 1.0) | (p < low) | (p > high))
     if hidden.any():
-        size = 2.0 * style("lines.markersize")
+        size, words = 2.0 * style("lines.markersize"), f"{interval} too short to see"
         how: dict[str, Any] = {"color": "C0", "ms": size, "mew": size / 6, "alpha": 0.6}
-        ax.plot(low[hidden], at[hidden], "|", label=f"{interval} too short to see", **how)
-    if detected is None:
-        ax.plot(p, at, "o", color="C0", label="estimate")
-    else:
-        ax.plot(p[detected], at[detected], "o", color="C0", label="detected")
-        ax.plot(p[~detected], at[~detected], "o", color="C0", mfc="white", label="not detected")
+        ax.plot(low[hidden], at[hidden], "|", label=words, **how)
+    kinds: list[tuple[Any, str, str]] = [(slice(None), "C0", "estimate")]
+    if detected is not None:
+        kinds = [(detected, "C0", "detected"), (~detected, "white", "not detected")]
+    for some, face, label in kinds:
+        ax.plot(p[some], at[some], "o", color="C0", mfc=face, label=label)
     ax.margins(x=0.03)  # everything is within the limits, a marker at an end is not cut
 
 
@@ -642,57 +564,7 @@ def plot_rows(
     return ax
 
 
-# -- Frequencies in several groups: panels, or one category with a line for each group ------------
-
-
-def plot_by_group(
-    frames: Mapping[Any, pd.DataFrame],
-    alpha: float,
-    name: str,
-    by: Sequence[str],
-    sizes: Sequence[int],
-    *,
-    category: Any,
-    ax: Axes | None,
-    figure: Any,
-    title: str | None,
-    sort: Any,
-    most: int,
-) -> Any:
-    """Draw all categories in a panel for each group, or one category with a line for each.
-
-    `frames` holds, by group, a frame with `params`, `lower` and `upper` by category; `sizes` are
-    numbers of reports. Returns the Axes of the panels, shape (groups,), or the one Axes.
-    """
-    groups = f"by {', '.join(by)}"
-    if category is None:
-        if ax is not None:
-            raise InvalidArgument("ax", ax, "goes with category=: pass figure= for all categories")
-        default = f"{name} {groups}" if name else groups
-        how: dict[str, Any] = {"sort": sort, "most": most, "sizes": sizes, "figure": figure}
-        return plot_groups(frames, alpha, title, default, **how)
-    if figure is not None:
-        raise InvalidArgument("figure", figure, "is for all categories: pass ax= for one")
-    words = title_text(title, f"{name}: {category}, {groups}" if name else f"{category}, {groups}")
-    most = positive_integer("most", most)
-    label, estimates = category.item() if isinstance(category, np.generic) else category, []
-    for frame in frames.values():
-        labels = frame.index.tolist()  # of another type, as 1 for True, are others
-        at = [i for i, one in enumerate(labels) if type(one) is type(label) and one == label]
-        if not at:
-            raise InvalidArgument("category", label, f"must be one of {preview(frame.index)}")
-        estimates.append(frame[["params", "lower", "upper"]].iloc[at[0]])
-    rows = pd.DataFrame(estimates).reset_index(drop=True)
-    names = pd.Index(_group_names(list(frames)))
-    shown = shown_rows(rows["params"], rows["params"], sorts(sort, names), most)
-    short = axis_labels(names[shown], LONGEST_LABEL)
-    lines = [f"{one}, n = {sizes[i]:,}" for one, i in zip(short, shown, strict=True)]
-    draw = partial(draw_estimates, frame=rows.iloc[shown], interval=interval_name(alpha))
-    of = f"frequency of {axis_labels([category], LONGEST_LABEL)[0]}"
-    return plot_rows(draw, lines, len(rows) - len(shown), ax, words, of)
-
-
-def _group_names(groups: Sequence[Any]) -> list[str]:
+def group_names(groups: Iterable[Any]) -> list[str]:
     """Names of groups; of several columns side by side."""
     return [", ".join(map(str, g)) if isinstance(g, tuple) else str(g) for g in groups]
 
@@ -720,9 +592,13 @@ def plot_groups(
 ) -> npt.NDArray[Any]:
     """Draw a panel for each group, with the same categories in the same rows; the Axes, (groups,).
 
-    `frames` as for `plot_by_group`, of which at most `most_groups` are drawn. Categories are sorted
-    by their mean over all groups. `draw` draws the rows of a panel.
+    `frames` has, by group, a frame with `params`, `lower` and `upper` by category; at most
+    `most_groups` are drawn. Categories are sorted by their mean over all groups. `draw` draws the
+    rows of a panel.
     """
+    from matplotlib.figure import FigureBase
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
     frames, words = dict(frames), title_text(title, default)
     most, most_groups = positive_integer("most", most), positive_integer("most_groups", most_groups)
     params = pd.DataFrame({place: f["params"] for place, f in enumerate(frames.values())})
@@ -736,13 +612,21 @@ def plot_groups(
         _PANEL * columns + 0.4 + _PANEL_CHARACTER * max(map(len, labels)),
         0.7 + rows * (rows_height(len(shown) + (n_more > 0)) - 0.8),
     )
-    grid = _figure(figure, size).subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    if figure is None:
+        whole = new_figure(*size)
+    elif not isinstance(whole := figure, FigureBase):
+        remedy = "must be a matplotlib Figure, for example plt.figure(layout='constrained')"
+        raise InvalidArgument("figure", figure, remedy)
+    elif not isinstance(figure_of(whole).get_layout_engine(), ConstrainedLayoutEngine):
+        figure_of(whole).set_layout_engine("constrained")  # no other makes room for the legend
+    grid = whole.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     panels = grid.ravel()
-    names = axis_labels(_group_names(list(frames)[:n]), _LONGEST_GROUP)
+    names = axis_labels(group_names(frames)[:n], _LONGEST_GROUP)
     if sizes:
         names = [f"{name}, n = {size:,}" for name, size in zip(names, sizes, strict=False)]
-    for ax, name, frame in zip(panels, names, frames.values(), strict=False):
-        at = np.arange(len(shown))[::-1]
+    at = np.arange(len(shown))[::-1]
+    drawn: Array = panels[:n]
+    for ax, name, frame in zip(drawn, names, frames.values(), strict=False):
         draw(ax, at, frame.reindex(shown), interval_name(alpha))
         set_title(ax, name)
         ax.spines[["top", "right"]].set_visible(False)
@@ -751,40 +635,20 @@ def plot_groups(
         name_rows(ax, labels, n_more)
     for ax in panels[n:]:
         ax.remove()
-    room = 72 * _PANEL if figure is None else None
-    drawn: npt.NDArray[Any] = panels[:n]
     handles: dict[str, Any] = {}  # what any of the panels shows, each once
     for place, ax in enumerate(drawn):
-        percent_axis(ax, room)
+        percent_axis(ax, 72 * _PANEL if figure is None else None)
         if place + columns >= n:  # the lowest of its column
             ax.tick_params(axis="x", labelbottom=True)
             ax.set_xlabel("frequency")
         some, texts = ax.get_legend_handles_labels()
         handles |= dict(zip(texts, some, strict=True))
-    whole = drawn[0].figure
     if words:
         set_figure_title(whole, words)
     rest = f"and {len(frames) - n:,} more groups" if len(frames) > n else None
     how: dict[str, Any] = {"loc": "outside lower center", "ncols": 3, "frameon": False}
     whole.legend(handles.values(), handles, title=rest, handlelength=1.2, **how)
     return drawn
-
-
-def _figure(figure: Any, size: tuple[float, float]) -> Any:
-    """The figure, or part of one, to draw in: the one given, or a new one of this size."""
-    from matplotlib.figure import FigureBase
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    if figure is None:
-        return new_figure(*size)
-    if not isinstance(figure, FigureBase):
-        remedy = "must be a matplotlib Figure, for example plt.figure(layout='constrained')"
-        raise InvalidArgument("figure", figure, remedy)
-    part: Any = figure
-    whole = part.canvas.figure
-    if not isinstance(whole.get_layout_engine(), ConstrainedLayoutEngine):
-        whole.set_layout_engine("constrained")  # no other makes room for the legend
-    return figure
 
 
 # -- Latent classes and items ----------------------------------------------------------------------

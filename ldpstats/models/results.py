@@ -12,14 +12,14 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from operator import add
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, boolean, level, listed, numbers, one_of
+from ldpstats.arguments import Array, boolean, level, listed, numbers, one_of, positive_integer
 from ldpstats.errors import (
     BoundaryWarning,
     IncompleteListWarning,
@@ -29,8 +29,9 @@ from ldpstats.errors import (
 )
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.intervals import edge_normal, wald
-from ldpstats.inference.tails import chi2_pvalue, two_sided
+from ldpstats.inference.tails import chi2_pvalue, standardised, two_sided
 from ldpstats.inference.tests import TestResult, z_test
+from ldpstats.labels import Labels, align, preview
 from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.models.layout import (
     LONGEST_LABEL,
@@ -47,10 +48,20 @@ from ldpstats.models.layout import (
     in_blocks,
     joined,
     one_line,
-    tidy_names,
     title,
 )
-from ldpstats.models.plots import plot_by_group, plot_frequencies
+from ldpstats.models.plots import LONGEST_LABEL as LONGEST_ROW
+from ldpstats.models.plots import (
+    axis_labels,
+    draw_estimates,
+    group_names,
+    interval_name,
+    plot_groups,
+    plot_rows,
+    shown_rows,
+    sorts,
+    title_text,
+)
 from ldpstats.models.storage import Stored
 
 if TYPE_CHECKING:
@@ -58,31 +69,6 @@ if TYPE_CHECKING:
 
     from ldpstats.inference.goodness import ReportSums
     from ldpstats.likelihood.covariance import Covariance
-
-__all__ = [
-    "ByGroup",
-    "ContrastLaw",
-    "JointTable",
-    "Label",
-    "Labelled",
-    "Results",
-    "array_hypothesis",
-    "compared",
-    "contrast_names",
-    "group_columns",
-    "group_label",
-    "group_place",
-    "labelled",
-    "linear_hypothesis",
-    "missing_notes",
-    "several_worded",
-    "stacked_index",
-    "text_hypothesis",
-    "tidy_names",
-    "user_label",
-    "warn_of_method",
-    "worded",
-]
 
 _ROUNDING = 1e-6  # of frequencies that sum to one
 _FACTS = (
@@ -105,7 +91,7 @@ class Labelled(Stored):
     if TYPE_CHECKING:  # of kinds
 
         @property
-        def index(self) -> pd.Index[Any]: ...
+        def index(self) -> Labels: ...
 
     @property
     def k(self) -> int:
@@ -113,11 +99,11 @@ class Labelled(Stored):
         return len(self.index)
 
     @property
-    def terms(self) -> pd.Index[Any]:
+    def terms(self) -> Labels:
         """Names of the estimates in hypotheses; labels of several variables joined by colons."""
         if not isinstance(self.index, pd.MultiIndex):
             return self.index
-        terms: pd.Index[Any] = pd.Index(joined(self.index, ":"))
+        terms: Labels = pd.Index(joined(self.index, ":"))
         return terms
 
     def _series(self, values: Array, name: str) -> pd.Series[float]:
@@ -130,7 +116,7 @@ class JointTable(Labelled):
     if TYPE_CHECKING:  # of kinds
 
         @property
-        def labels(self) -> tuple[pd.Index[Any], ...]: ...
+        def labels(self) -> tuple[Labels, ...]: ...
         @property
         def names(self) -> tuple[str, ...]: ...
         @property
@@ -175,7 +161,7 @@ class Results(Labelled, Fit):
 
     @property
     @abstractmethod
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         """Labels of the k frequencies."""
 
     def __repr__(self) -> str:
@@ -195,18 +181,15 @@ class Results(Labelled, Fit):
     @property
     def bse(self) -> pd.Series[float]:
         """Standard errors of `params`; nan, with an `LDPWarning`, where there are none."""
-        self._warn_of_no_errors()
+        if words := self._without_errors:
+            if self.linear.has_errors:
+                words += ": linear_bse are those of linear_params"
+            warnings.warn(words, LDPWarning, stacklevel=2)
         return self._series(self._se(self.fitted), "bse")
 
     def _se(self, which: Uncertain) -> Array:
         """Standard errors of one of the two estimates, (k,); nan where there are none."""
         return which.bse()
-
-    def _warn_of_no_errors(self) -> None:
-        if words := self._without_errors:
-            if self.linear.has_errors:
-                words += ": linear_bse are those of linear_params"
-            warnings.warn(words, LDPWarning, stacklevel=3)
 
     @property
     def linear_params(self) -> pd.Series[float]:
@@ -253,9 +236,8 @@ class Results(Labelled, Fit):
         NotAvailable
             When it was not computed, or is too large to form.
         """
-        cov_type = one_of(
-            "cov_type", "default" if cov_type is None else cov_type, ("default", "linear", "fpe16")
-        )
+        given = "default" if cov_type is None else cov_type
+        cov_type = one_of("cov_type", given, ("default", "linear", "fpe16"))
         if cov_type == "linear":
             return self.linear_cov
         if self.fitted.covariance is None:
@@ -301,16 +283,13 @@ class Results(Labelled, Fit):
         >>> float(results.t_test("a = b").pvalue.round(4))
         0.001
         """
-        from statsmodels.stats.contrast import ContrastResults  # which take a while
-
-        from ldpstats.models.statsmodels import ScoreContrasts
+        from ldpstats.models.contrasts import Contrasts, ScoreContrasts  # which take a while
 
         given, value = linear_hypothesis(hypothesis, self.terms)
         df = self._contrast_df(given)
         R, estimate, V = self.linear.restricted(given)
-        effect = R @ estimate
-        variance = V.forms(R)
-        scale = np.einsum("ij,ij->i", R, R) * float(V.variances().max())
+        effect, variance = R @ estimate, V.forms(R)
+        scale = np.square(R).sum(axis=1) * float(V.variances().max())
         for row in np.flatnonzero(variance <= 1e-12 * scale).tolist():
             law = self._contrast_law(given[row])
             # a law tells how the estimate varies where the contrast has another value
@@ -322,36 +301,25 @@ class Results(Labelled, Fit):
                     "which conf_int() tells more: there is nothing to test",
                 )
         sd = np.sqrt(np.maximum(variance, 0.0))
+        how: dict[str, Any] = {"effect": effect, "sd": sd, "value": value}
         if df is not None:
-            how = {"sd": sd, "value": value, "df_denom": df if np.ptp(df) else float(df[0])}
-            contrasts = ContrastResults(
-                effect=effect, t=(effect - value) / sd, distribution="t", **how
-            )
-            contrasts.c_names = contrast_names(given, value, self.terms)
-            return contrasts
-        se, skewness, scored = sd.copy(), np.zeros(len(sd)), False
-        for i, row in enumerate(given):  # one at a time: the laws of many would fill the memory
-            law = self._contrast_law(row)
-            if law is not None:
-                scored = True
-                (se[i],), (skewness[i],) = law.at(np.clip(value[[i]], law.least, law.most))
-        z = np.array(z_test(effect, se, value)[0])
-        contrasts = ScoreContrasts(
-            given,
-            self._contrast_law,
-            scored,
-            effect=effect,
-            sd=sd,
-            statistic=z,
-            value=value,
-            distribution="norm",
-        )
+            how |= {"t": (effect - value) / sd, "df_denom": df if np.ptp(df) else float(df[0])}
+            contrasts = Contrasts(distribution="t", **how)
+        else:
+            se, skewness, scored = sd.copy(), np.zeros(len(sd)), False
+            for i, row in enumerate(given):  # one at a time: laws of many would fill the memory
+                law = self._contrast_law(row)
+                if law is not None:
+                    scored = True
+                    (se[i],), (skewness[i],) = law.at(np.clip(value[[i]], law.least, law.most))
+            how |= {"statistic": np.array(z_test(effect, se, value)[0]), "distribution": "norm"}
+            contrasts = ScoreContrasts(given, self._contrast_law, scored, **how)
+            pvalue = two_sided(effect - value, se, skewness)
+            contrasts.pvalue = pvalue.reshape(np.shape(contrasts.pvalue))
         contrasts.c_names = contrast_names(given, value, self.terms)
-        pvalue = two_sided(effect - value, se, skewness)
-        contrasts.pvalue = pvalue.reshape(np.shape(contrasts.pvalue))
         return contrasts
 
-    def _above_zero(self, p: Array, alpha: float, method: str) -> pd.Index[Any]:
+    def _above_zero(self, p: Array, alpha: float, method: str) -> Labels:
         """Labels of the frequencies whose p-values, (k,), are rejected over all of them."""
         return self.index[np.asarray(tests_.reject(p, level(alpha), method))]
 
@@ -415,36 +383,39 @@ class Results(Labelled, Fit):
         except InvalidArgument as error:  # which calls it by the name of an array
             raise InvalidArgument("hypothesis", hypothesis, error.remedy) from None
         words = hypothesis if isinstance(hypothesis, str) else f"R p = q, {len(R)} restriction(s)"
+        how, statistic, q = (
+            "Wald test on the unconstrained estimate",
+            float(np.sum(gap**2)),
+            gap.size,
+        )
         if degrees is not None:
             from scipy.special import fdtrc
 
-            df, q = float(degrees.min()), gap.size
+            df = float(degrees.min())
             below = df - q + 1.0
             if below <= 0.0:
                 raise NotAvailable(
                     f"a Wald test of {q} restrictions: the design has {df:g} degrees of freedom; "
                     "test fewer at once, or use a Rao-Scott test"
                 )
-            F = float(np.sum(gap**2)) * below / (df * q)
-            how, p = "adjusted Wald F test on the unconstrained estimate", fdtrc(q, below, F)
-            return TestResult(words, F, (float(q), below), float(p), how)
-        how = "Wald test on the unconstrained estimate"
-        scored = f"{how}, p-value by the law under the null"
+            F = statistic * below / (df * q)
+            p, how = float(fdtrc(q, below, F)), "adjusted Wald F test on the unconstrained estimate"
+            return TestResult(words, F, (float(q), below), p, how)
         row = np.zeros(self.k)
         row[self.linear.places] = given[0]
         one = self._contrast_law(row) if len(given) == 1 else None
         law = self._null_law(given, gap) if one is None else None
         if one is not None:
             (se,), (skewness,) = one.at(np.clip(given @ estimate - gap, one.least, one.most))
-            statistic, df = float(tests_.standardised(gap, se)[0]) ** 2, 1
-            pvalue, how = float(two_sided(gap, se, skewness)[0]), scored
-        elif law is None:
-            statistic, df = float(np.sum(gap**2)), gap.size
-            pvalue = float(chi2_pvalue(statistic, df))
+            statistic = float(standardised(gap, se)[0]) ** 2
+            p = float(two_sided(gap, se, skewness)[0])
+        elif law is not None:
+            statistic, q, p = law.test(gap)
         else:
-            statistic, df, pvalue = law.test(gap)
-            how = scored if law.parts else how
-        return TestResult(words, statistic, float(df), pvalue, how)
+            p = float(chi2_pvalue(statistic, q))
+        if one is not None or (law is not None and law.parts):
+            how += ", p-value by the law under the null"
+        return TestResult(words, statistic, float(q), p, how)
 
     def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
         """Confidence intervals, columns "lower" and "upper", cut to [0, 1].
@@ -460,20 +431,14 @@ class Results(Labelled, Fit):
 
         The default intervals may have been computed already.
         """
-        if intervals is None:
-            intervals = pd.DataFrame(np.nan, index=self.index, columns=["lower", "upper"])
-            intervals = self.conf_int(alpha) if self._has_intervals else intervals
-        return pd.DataFrame(
-            {
-                "params": self.fitted.estimate,
-                "bse": self._se(self.fitted),
-                "linear": self.linear.estimate,
-                "linear_se": self._se(self.linear),
-                "lower": intervals["lower"].to_numpy(),
-                "upper": intervals["upper"].to_numpy(),
-            },
-            self.index,
-        )
+        if intervals is None and self._has_intervals:
+            intervals = self.conf_int(alpha)
+        fitted, linear = self.fitted, self.linear
+        columns: dict[str, Any] = {"params": fitted.estimate, "bse": self._se(fitted)}
+        columns |= {"linear": linear.estimate, "linear_se": self._se(linear)}
+        for end in ("lower", "upper"):
+            columns[end] = np.nan if intervals is None else intervals[end].to_numpy()
+        return pd.DataFrame(columns, self.index)
 
     @property
     def _has_intervals(self) -> bool:
@@ -527,13 +492,9 @@ class Results(Labelled, Fit):
 
     def _computed(self) -> tuple[list[Pair], list[Pair]]:
         """How the estimate was computed, and the likelihood at it, left and right of a header."""
-        gap = f"{self.gap_nats:.2g} nats" if np.isfinite(self.gap) else "-"
-        left = [
-            ("Covariance:", _COVARIANCE.get(self.cov_type, self.cov_type)),
-            ("Gap to maximum:", gap),
-            ("Iterations:", self.n_iter),
-            ("Converged:", "yes" if self.converged else "NO"),
-        ]
+        left: list[Pair] = [("Covariance:", _COVARIANCE.get(self.cov_type, self.cov_type))]
+        left.append(("Gap to maximum:", f"{self.gap_nats:.2g} nats" if self.is_maximum else "-"))
+        left += [("Iterations:", self.n_iter), ("Converged:", "yes" if self.converged else "NO")]
         numbers = ("Log-Likelihood:", self.llf), ("AIC:", self.aic), ("BIC:", self.bic)
         likely = [(name, f"{x:.2f}" if np.isfinite(x) else "-") for name, x in numbers]
         return left, [*likely, ("Df model:", self.df_model)]
@@ -588,13 +549,29 @@ class Results(Labelled, Fit):
         >>> [label.get_text() for label in ax.get_yticklabels()]
         ['b', 'c', 'a']
         """
-        alpha = level(alpha)
-        frame = self.summary_frame(alpha)
-        return plot_frequencies(
-            self, frame, ax, alpha, truth, sort, most, title, self._detected(alpha)
-        )
+        frame, detected, k = self.summary_frame(level(alpha)), self._detected(alpha), self.k
+        true = None
+        if truth is not None:
+            true = numbers("truth", align("truth", truth, self.index), f"must be {k} numbers", (k,))
+            if not np.isfinite(true).all():
+                remedy = "must be finite numbers, one for each category"
+                raise InvalidArgument("truth", truth, remedy)
+        most, several = positive_integer("most", most), len(self.sources) != 1
+        source = f"{len(self.sources)} mechanisms" if several else self.sources[0]
+        own = "\n".join(filter(None, [self.name, f"{source}, n = {self.nobs:,}"]))
+        words = title_text(title, own)
+        shown = shown_rows(frame["params"], frame["linear"], sorts(sort, self.index), most)
 
-    def _detected(self, alpha: float) -> npt.NDArray[np.bool_] | None:
+        def draw(ax: Axes, at: Array) -> None:
+            marked = None if detected is None else detected[shown]
+            draw_estimates(ax, at, frame.iloc[shown], interval_name(alpha), marked)
+            if true is not None:
+                ax.plot(true[shown], at, "d", color="C3", mfc="none", label="truth")
+
+        labels = axis_labels(self.index[shown], LONGEST_ROW)
+        return plot_rows(draw, labels, len(frame) - len(shown), ax, words, "frequency")
+
+    def _detected(self, alpha: float) -> Array | None:
         """Which estimates a plot marks as above zero, (k,); None where it marks none."""
         return None
 
@@ -619,14 +596,13 @@ def contrast_names(R: Array, value: Array, terms: pd.Index[Any]) -> list[str]:
     """The rows of R p = value in words: "nurse - cook", "nurse - 2 cook = 0.1"."""
     names = []
     for row, right in zip(R, value, strict=True):
-        words = []
-        for i in np.flatnonzero(row).tolist():
+        text = f" = {right:g}" if right else ""
+        for i in np.flatnonzero(row)[::-1].tolist():
             label = terms[i] if isinstance(terms[i], str) else f"p[{terms[i]}]"
             size = "" if abs(row[i]) == 1.0 else f"{abs(row[i]):g} "
-            words.append(f"{'-' if row[i] < 0.0 else '+'} {size}{label}")
-        text = " ".join(words)
-        text = text.replace("- ", "-", 1) if text.startswith("-") else text.removeprefix("+ ")
-        names.append(one_line(f"{text} = {right:g}" if right else text, _LONGEST_NAME))
+            text = f" {'-' if row[i] < 0.0 else '+'} {size}{label}{text}"
+        text = text.replace(" - ", "-", 1) if text[1] == "-" else text.removeprefix(" + ")
+        names.append(one_line(text, _LONGEST_NAME))
     return names
 
 
@@ -643,15 +619,40 @@ _OPERATORS = "-+*/=,()"
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
-def linear_hypothesis(hypothesis: Any, categories: pd.Index[Any]) -> tuple[Array, Array]:
+def linear_hypothesis(hypothesis: Any, categories: Labels) -> tuple[Array, Array]:
     """Return R, shape (q, k), and value, shape (q,), of the hypothesis R p = value."""
     if not len(categories):
         raise InvalidArgument("hypothesis", hypothesis, "is about nothing: there is no frequency")
-    if isinstance(hypothesis, str) or (
-        isinstance(hypothesis, list) and all(isinstance(h, str) for h in hypothesis)
-    ):
-        return _from_text(hypothesis, categories)
-    return array_hypothesis(hypothesis, len(categories), _HOW)
+    texts = [hypothesis] if isinstance(hypothesis, str) else hypothesis
+    if not (isinstance(texts, list) and all(isinstance(h, str) for h in texts)):
+        return array_hypothesis(hypothesis, len(categories), _HOW)
+    if not texts or not all(t.strip() for t in texts):
+        raise InvalidArgument("hypothesis", hypothesis, f"is empty; {_HOW}")
+    quoted = any("p[" in t for t in texts)
+    if not quoted:  # a label may as well be a number or an expression in other labels
+        labels = {v for v in categories if isinstance(v, str)}
+        sizes = {len(label) for label in labels}
+        for label in sorted(set().union(*(_occurring(t, labels, sizes) for t in texts))):
+            if _is_expression(label, labels):
+                remedy = (
+                    f"is ambiguous: {label!r} is a label, but also reads as a number or an "
+                    f"expression; write p[{label}], and p[...] around every other label"
+                )
+                raise InvalidArgument("hypothesis", hypothesis, remedy)
+    names = [v if isinstance(v, str) and not quoted else f"p[{v}]" for v in categories.tolist()]
+    places = dict(zip(names, range(len(names)), strict=True))
+    if len(places) < len(names):  # 1 and "1", say
+        reason = "several labels are written alike"
+        raise InvalidArgument("hypothesis", hypothesis, f"cannot be read ({reason}); {_HOW}")
+    lengths, rows, values = {len(name) for name in names}, [], []
+    for one in texts:  # the parser is slow with many names: it gets those that occur, or the first
+        known = sorted(_occurring(one, places, lengths)) or names[:1]
+        coefs, constants = text_hypothesis(one, known, hypothesis, _HOW)
+        R = np.zeros((len(coefs), len(names)))
+        R[:, [places[name] for name in known]] = coefs
+        rows.append(R)
+        values.append(constants)
+    return np.concatenate(rows), np.concatenate(values)
 
 
 def array_hypothesis(hypothesis: Any, k: int, how: str) -> tuple[Array, Array]:
@@ -666,9 +667,13 @@ def array_hypothesis(hypothesis: Any, k: int, how: str) -> tuple[Array, Array]:
     if value.size not in (1, len(R)):
         remedy = f"has another number of rows than R, {len(R)}; {how}"
         raise InvalidArgument("hypothesis", f"value of shape {value.shape}", remedy)
-    if not all(np.maximum(v.max(), -v.min()) <= _LARGEST for v in (R, value)):  # nor NaN
+    if not _are_finite(R, value):
         raise InvalidArgument("hypothesis", hypothesis, f"must be finite, at most {_LARGEST:g}")
     return R, np.broadcast_to(value.reshape(-1), (len(R),)).copy()
+
+
+def _are_finite(*arrays: Array) -> bool:
+    return all(np.max(np.abs(one), initial=0.0) <= _LARGEST for one in arrays)  # nor NaN
 
 
 def text_hypothesis(
@@ -688,43 +693,9 @@ def text_hypothesis(
         remedy = f"cannot be read ({reason}{hint()}); {how}"
         raise InvalidArgument("hypothesis", given, remedy) from None
     R, value = np.asarray(constraint.coefs), np.asarray(constraint.constants).reshape(-1)
-    if not all(np.max(np.abs(v), initial=0.0) <= _LARGEST for v in (R, value)):  # nor NaN
+    if not _are_finite(R, value):
         raise InvalidArgument("hypothesis", given, "must be finite: does it divide by zero?")
     return R, value
-
-
-def _from_text(text: str | list[str], categories: pd.Index[Any]) -> tuple[Array, Array]:
-    """R and value of equations in text."""
-    texts = [text] if isinstance(text, str) else text
-    if not texts or not all(t.strip() for t in texts):
-        raise InvalidArgument("hypothesis", text, f"is empty; {_HOW}")
-    quoted = any("p[" in t for t in texts)
-    if not quoted:  # a label may as well be a number or an expression in other labels
-        labels = {v for v in categories if isinstance(v, str)}
-        sizes = {len(label) for label in labels}
-        for label in sorted(set().union(*(_occurring(t, labels, sizes) for t in texts))):
-            if _is_expression(label, labels):
-                raise InvalidArgument(
-                    "hypothesis",
-                    texts[0] if len(texts) == 1 else texts,
-                    f"is ambiguous: {label!r} is a label, but also reads as a number or an "
-                    f"expression; write p[{label}], and p[...] around every other label",
-                )
-    names = [v if isinstance(v, str) and not quoted else f"p[{v}]" for v in categories.tolist()]
-    places = dict(zip(names, range(len(names)), strict=True))
-    if len(places) < len(names):  # 1 and "1", say
-        reason = "several labels are written alike"
-        raise InvalidArgument("hypothesis", text, f"cannot be read ({reason}); {_HOW}")
-    lengths = {len(name) for name in names}
-    rows, values = [], []
-    for one in texts:  # the parser is slow with many names: it gets those that occur, or the first
-        known = sorted(_occurring(one, places, lengths)) or names[:1]
-        coefs, constants = text_hypothesis(one, known, text, _HOW)
-        R = np.zeros((len(coefs), len(names)))
-        R[:, [places[name] for name in known]] = coefs
-        rows.append(R)
-        values.append(constants)
-    return np.concatenate(rows), np.concatenate(values)
 
 
 def _occurring(text: str, names: Collection[str], lengths: Collection[int]) -> set[str]:
@@ -736,16 +707,11 @@ def _occurring(text: str, names: Collection[str], lengths: Collection[int]) -> s
 def _is_expression(text: str, labels: set[str]) -> bool:
     """Whether text can be read as operators, numbers and other labels than itself, or is empty."""
     parts = re.split(f"([{re.escape(_OPERATORS)}])", text)
-
-    def atom(part: str) -> bool:
-        if part in labels and part != text:
-            return True
-        return part in _OPERATORS or _NUMBER.fullmatch(part) is not None
-
     readable = {0}  # the lengths of the beginnings that can be read
     for end in range(1, len(parts) + 1):
-        if any(atom("".join(parts[start:end]).strip()) for start in readable):
-            readable.add(end)
+        for part in ["".join(parts[start:end]).strip() for start in readable]:
+            if part in labels - {text} or part in _OPERATORS or _NUMBER.fullmatch(part):
+                readable.add(end)
     return len(parts) in readable
 
 
@@ -763,7 +729,7 @@ def group_columns(by: object) -> tuple[str, ...]:
         raise InvalidArgument("by", by, remedy)
     if len(set(names)) < len(names):
         raise InvalidArgument("by", by, "names a column twice")
-    return tuple(str(name) for name in names)
+    return tuple(map(str, names))
 
 
 def group_label(label: object, by: tuple[str, ...]) -> Label:
@@ -774,13 +740,11 @@ def group_label(label: object, by: tuple[str, ...]) -> Label:
         raise InvalidArgument("groups", label, f"must be labelled by {one}: {', '.join(by)}")
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     for value in plain:  # as JSON has them
-        number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
-        if not (number or isinstance(value, str)):
-            raise InvalidArgument(
-                "groups",
-                label,
-                "must be labelled by text, finite numbers, True or False: convert it",
-            )
+        if not isinstance(value, int | str) and not (
+            isinstance(value, float) and math.isfinite(value)
+        ):
+            remedy = "must be labelled by text, finite numbers, True or False: convert it"
+            raise InvalidArgument("groups", label, remedy)
     return tuple(str(value) if isinstance(value, str) else value for value in plain)
 
 
@@ -826,14 +790,20 @@ def several_worded(labels: Sequence[Label], by: tuple[str, ...], most: int = 5) 
     return "; ".join(worded(label, by) for label in labels[:most]) + more
 
 
+def group_index(labels: Sequence[Label], by: tuple[str, ...]) -> Labels:
+    """Labels of groups as an index."""
+    if len(by) != 1:
+        return pd.MultiIndex.from_tuples(labels, names=by)
+    one: Labels = pd.Index([label[0] for label in labels], name=by[0])
+    return one
+
+
 def stacked_index(
-    labels: tuple[Label, ...], categories: pd.Index[Any], by: tuple[str, ...], name: str
+    labels: tuple[Label, ...], categories: Labels, by: tuple[str, ...], name: str
 ) -> pd.MultiIndex:
     """Every category of every group."""
     g, k = len(labels), len(categories)
-    columns: list[pd.Index[Any]] = [
-        pd.Index(values).repeat(k) for values in zip(*labels, strict=True)
-    ]
+    columns = [pd.Index(values).repeat(k) for values in zip(*labels, strict=True)]
     rows = categories.take(np.tile(np.arange(k), g))  # which keep their type
     free = (one for one in (name, "category", "answer") if one and one not in by)
     level = next(free, f"answer by {', '.join(by)}")
@@ -853,18 +823,14 @@ class ByGroup(Stored):
         @property
         def labels(self) -> tuple[Label, ...]: ...
         @property
-        def categories(self) -> pd.Index[Any]: ...
+        def categories(self) -> Labels: ...
         @property
         def _sizes(self) -> list[int]: ...
 
     @property
-    def groups(self) -> pd.Index[Any]:
+    def groups(self) -> Labels:
         """Labels of the groups that were fitted."""
-        if len(self.by) == 1:
-            one: pd.Index[Any] = pd.Index([label[0] for label in self.labels], name=self.by[0])
-            return one
-        several: pd.Index[Any] = pd.MultiIndex.from_tuples(self.labels, names=self.by)
-        return several
+        return group_index(self.labels, self.by)
 
     @property
     def sizes(self) -> pd.Series[int]:
@@ -879,12 +845,35 @@ class ByGroup(Stored):
         every = stacked_index(self.labels, self.categories, self.by, self.name)
         return (every.get_indexer(shown.index) // len(self.categories)).tolist()
 
-    def _panels(self, alpha: float, **how: Any) -> Any:
-        """Each group on axes of its own, or one category on one axes."""
-        frame, k, frames = self.summary_frame(alpha), len(self.categories), {}
-        for i, label in enumerate(self.labels):
-            frames[label] = frame.iloc[i * k : (i + 1) * k].set_axis(self.categories)
-        return plot_by_group(frames, alpha, self.name, self.by, self._sizes, **how)
+    def _panels(self, alpha: float, category: Any, ax: Axes | None, figure: Any, **how: Any) -> Any:
+        """Each group on axes of its own, or one category on one axes with a line for each."""
+        frame, known, sizes = self.summary_frame(alpha), self.categories, self._sizes
+        groups, k = f"by {', '.join(self.by)}", len(known)
+        if category is None:
+            if ax is not None:
+                remedy = "goes with category=: pass figure= for all categories"
+                raise InvalidArgument("ax", ax, remedy)
+            frames = {}
+            for i, one in enumerate(self.labels):
+                frames[one] = frame.iloc[i * k : (i + 1) * k].set_axis(known)
+            default = f"{self.name} {groups}".lstrip()
+            return plot_groups(frames, alpha, default=default, sizes=sizes, figure=figure, **how)
+        if figure is not None:
+            raise InvalidArgument("figure", figure, "is for all categories: pass ax= for one")
+        default = f"{self.name}{': ' * bool(self.name)}{category}, {groups}"
+        words, most = title_text(how["title"], default), positive_integer("most", how["most"])
+        label = category.item() if isinstance(category, np.generic) else category
+        # of another type, as 1 for True, are others
+        at = [i for i, one in enumerate(known) if type(one) is type(label) and one == label]
+        if not at:
+            raise InvalidArgument("category", label, f"must be one of {preview(known)}")
+        rows, names = frame.iloc[at[0] :: k], pd.Index(group_names(self.labels))
+        shown = shown_rows(rows["params"], rows["params"], sorts(how["sort"], names), most)
+        short = axis_labels(names[shown], LONGEST_ROW)
+        lines = [f"{one}, n = {sizes[i]:,}" for one, i in zip(short, shown, strict=True)]
+        draw = partial(draw_estimates, frame=rows.iloc[shown], interval=interval_name(alpha))
+        of = f"frequency of {axis_labels([category], LONGEST_ROW)[0]}"
+        return plot_rows(draw, lines, len(rows) - len(shown), ax, words, of)
 
     def _by_group(self, parts: list[Any]) -> pd.DataFrame:
         """A row for each group, or several, of a Series or a table of each."""
@@ -908,7 +897,7 @@ class ByGroup(Stored):
 
 def compared(
     groups: tuple[Sequence[Label], tuple[str, ...]],
-    categories: pd.Index[Any],
+    categories: Labels,
     name: str,
     asked: tuple[Any, object, Callable[[Any], int]],
     rows: Callable[[list[tuple[int, int]]], pd.DataFrame],
@@ -932,12 +921,13 @@ def compared(
         pairs = [(i, at) for i in range(g) if i != at]
         shown = tuple(labels[i] for i, _ in pairs)
     table = rows(pairs)
-    known = table["pvalue"].notna().to_numpy()
-    estimate, p = (table[column].to_numpy()[known] for column in ("estimate", "pvalue"))
-    holm = np.full(len(table), np.nan)
+    known = table["pvalue"].notna()
     if known.any():
-        holm[known] = tests_.adjusted_differences(estimate, p, len(categories))
-    table["pvalue_holm"] = holm
+        estimate, p = (table.loc[known, column].to_numpy() for column in ("estimate", "pvalue"))
+        holm = tests_.adjusted_differences(estimate, p, len(categories))
+        table.loc[known, "pvalue_holm"] = holm
+    else:
+        table["pvalue_holm"] = np.nan
     return table.set_axis(stacked_index(shown, categories, by, name))
 
 

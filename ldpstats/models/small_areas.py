@@ -23,9 +23,10 @@ from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimators.solvers import root
 from ldpstats.inference.intervals import edge_normal, wald
 from ldpstats.inference.tests import pvalue_text, z_test
-from ldpstats.labels import position, preview
+from ldpstats.labels import Labels, position, preview
 from ldpstats.likelihood.covariance import Covariance, Uncertain
 from ldpstats.models.layout import (
+    ESTIMATES,
     LONGEST_LABEL,
     PARTLY_PROTECTED,
     Frame,
@@ -41,9 +42,7 @@ from ldpstats.models.layout import (
     interval_note,
     one_line,
 )
-from ldpstats.models.plots import (
-    LONGEST_LABEL as LONGEST_ROW,
-)
+from ldpstats.models.plots import LONGEST_LABEL as LONGEST_ROW
 from ldpstats.models.plots import (
     axis_labels,
     draw_estimates,
@@ -64,7 +63,14 @@ from ldpstats.models.regression.formulas import (
     names_of,
     one_sided,
 )
-from ldpstats.models.results import Label, group_label, several_worded, user_label, worded
+from ldpstats.models.results import (
+    Label,
+    group_index,
+    group_label,
+    several_worded,
+    user_label,
+    worded,
+)
 from ldpstats.models.storage import Stored
 
 if TYPE_CHECKING:
@@ -86,23 +92,11 @@ class SmallAreas(Stored):
 
     Attributes
     ----------
-    params, bse : Series, indexed by area
-        Small area estimates, and the roots of their mean square errors.
     mse : DataFrame
-        The three terms of each mean square error, "g1", "g2" and "g3", and their sum "mse".
-    coefficients : DataFrame
-        Of the regression: "estimate", "se", "lower", "upper", "pvalue".
+        The three terms of each mean square error, "g1", "g2" and "g3", and their sum "mse"; "g4",
+        which benchmarking adds, and the sum with it, "benchmarked".
     areas : AreaFit
         The arrays: direct estimates, their variances, predictions, the variance between areas.
-    benchmarked : Series
-        Estimates that add up, weighted, to the direct estimate of the whole.
-    sizes : Series
-        Reports in each area.
-
-    Methods
-    -------
-    conf_int, summary_frame, summary, plot, to_frame, glance, to_json, from_json
-        Intervals, and all of it as a table, in print, as a figure, as data.
 
     Notes
     -----
@@ -194,10 +188,9 @@ class SmallAreas(Stored):
         return f"SmallAreas({len(self.labels)} areas by {by}, {self.formula}, n={self.nobs})"
 
     @property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         """Labels of the areas: those with reports first."""
-        several: pd.Index[Any] = pd.MultiIndex.from_tuples(self.labels, names=self.by)
-        return several if len(self.by) > 1 else several.get_level_values(0)
+        return group_index(self.labels, self.by)
 
     @property
     def nobs(self) -> int:
@@ -216,10 +209,18 @@ class SmallAreas(Stored):
 
     @property
     def mse(self) -> pd.DataFrame:
-        """Mean square errors: "g1", "g2", "g3" and "mse", which is g1 + g2 + 2 g3."""
+        """Mean square errors, of `params` and of `benchmarked`.
+
+        "g1", "g2", "g3" and "mse", which is g1 + g2 + 2 g3. "g4" is what benchmarking adds, and
+        "benchmarked" the sum mse + g4. What is missing of the total, d, is a contrast of residuals,
+        of which the error of the best predictor is independent: an area that takes the share r of d
+        has r^2 Var(d) on top (Wang, Fuller and Qu 2008, Survey Methodology 34, 29-36; Steorts and
+        Ghosh 2013, Statistica Sinica 23, 749-767). That A is estimated is allowed for in "mse".
+        """
         g1, g2, g3 = self.areas.errors
         columns = {"g1": g1, "g2": g2, "g3": g3, "mse": self.areas.mse}
-        return pd.DataFrame(columns, index=self.index)
+        g4 = self._shares**2 * self.areas.lack(self.weights)
+        return pd.DataFrame(columns | {"g4": g4, "benchmarked": columns["mse"] + g4}, self.index)
 
     @property
     def bse(self) -> pd.Series[float]:
@@ -236,10 +237,9 @@ class SmallAreas(Stored):
         """Coefficients of the regression: "estimate", "se", "lower", "upper", "pvalue"."""
         beta = self.areas.coefficients
         se = beta.bse()
-        low, high = wald(beta.estimate, se, 0.05).T
-        columns = {"estimate": beta.estimate, "se": se, "lower": low, "upper": high}
-        frame = pd.DataFrame(columns, index=pd.Index(self.terms, name="term"))
-        return frame.assign(pvalue=z_test(beta.estimate, se)[1])
+        columns = [beta.estimate, se, wald(beta.estimate, se, 0.05), z_test(beta.estimate, se)[1]]
+        index = pd.Index(self.terms, name="term")
+        return pd.DataFrame(np.column_stack(columns), index, [*ESTIMATES, "pvalue"])
 
     @property
     def total(self) -> float:
@@ -254,26 +254,28 @@ class SmallAreas(Stored):
         They differ least from `params`, in units of the mean square errors: area i takes the share
         ``w_i mse_i / sum_j w_j^2 mse_j`` of what is missing. Weights are numbers of reports; in a
         complex sample sums of weights (Datta, Ghosh, Steorts and Maples 2011, Test 20, 574-588).
+        Their root mean square errors are the roots of ``mse["benchmarked"]``.
         """
-        estimate, spread = self.areas.estimate, self.weights * self.areas.mse
-        missing = self.total - float(self.weights @ estimate)
-        moved = estimate + missing * spread / float(self.weights @ spread)
+        missing = self.total - float(self.weights @ self.areas.estimate)
+        moved = self.areas.estimate + missing * self._shares
         return pd.Series(moved, index=self.index, name="benchmarked")
+
+    @property
+    def _shares(self) -> Array:
+        """What each area takes of what is missing, (m,)."""
+        spread = self.weights * self.areas.mse
+        return np.asarray(spread / (self.weights @ spread))
 
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of estimates.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of each interval, on average over areas.
 
         Returns
         -------
         DataFrame, a row for each area
             "nobs", "direct" and "direct_se" (nan without reports), "params", "bse", "lower" and
             "upper" (cut to [0, 1]), "own" (the weight of the direct estimate in `params`),
-            "synthetic" (the prediction, which has the other weight) and "benchmarked".
+            "synthetic" (the prediction, which has the other weight), "benchmarked" and
+            "benchmarked_bse", the root of its mean square error.
         """
         alpha, fit, se = level(alpha), self.areas, self.bse.to_numpy()
         bounds = edge_normal(fit.bounds(alpha), fit.estimate, se, alpha)
@@ -289,6 +291,7 @@ class SmallAreas(Stored):
             "own": 1.0 - fit.shrinkage,
             "synthetic": fit.synthetic,
             "benchmarked": self.benchmarked,
+            "benchmarked_bse": np.sqrt(self.mse["benchmarked"]),
         }
         return pd.DataFrame(columns, index=self.index)
 
@@ -346,36 +349,24 @@ class SmallAreas(Stored):
         return frame.iloc[most], [note]
 
     def _summary_table(self, alpha: float, max_rows: int, details: bool) -> SummaryTable:
-        frame = self.summary_frame(alpha)
+        frame, terms = self.summary_frame(alpha), self.coefficients
         shown, rest = self._largest(frame, max_rows)
         columns = ["direct", "direct_se", "params", "bse", "lower", "upper"]
-        digits = decimals(shown["bse"].to_numpy())
+        digits, fine = (decimals(se.to_numpy()) for se in (shown["bse"], terms["se"]))
         cells = [figures(row, digits) for row in shown[columns].to_numpy(float)]
         heads = ["direct", "std err", "estimate", "root MSE", *interval_columns(alpha)]
         labels = (", ".join(map(str, label)) for label in shown.index.to_frame().to_numpy())
         name, left, right = self._heading()
-        notes = [
-            interval_note(
-                alpha, "averaged over the likelihood of the variance between areas", shown, ""
-            ),
-            *rest,
-            *[PARTLY_PROTECTED] * self.is_partial,
-            *self._area_notes(),
-        ]
-        stubs = distinct_lines(labels, LONGEST_LABEL)
-        return SummaryTable(name, header(left, right), heads, stubs, cells, notes)
-
-    def _area_notes(self) -> list[str]:
-        """The regression, what estimates add up to, and what to doubt."""
-        frame = self.coefficients
-        digits = decimals(frame["se"].to_numpy())
-        terms = [
-            f"{one_line(term, 20)} {b:.{digits}f} ({se:.{digits}f}, {pvalue_text(p, 'p')})"
-            for term, b, se, p in frame[["estimate", "se", "pvalue"]].itertuples()
-        ]
+        regression = "; ".join(
+            f"{one_line(term, 20)} {b:.{fine}f} ({se:.{fine}f}, {pvalue_text(p, 'p')})"
+            for term, b, se, p in terms[["estimate", "se", "pvalue"]].itertuples()
+        )
         whole = float(self.weights @ self.areas.estimate)
-        notes = [
-            f"Coefficients (std err): {'; '.join(terms)}.",
+        kind = "averaged over the likelihood of the variance between areas"
+        notes = [interval_note(alpha, kind, shown, ""), *rest]
+        notes += [PARTLY_PROTECTED] * self.is_partial
+        notes += [
+            f"Coefficients (std err): {regression}.",
             f"The whole: direct {self.total:.4f}, of these estimates {whole:.4f}; those of "
             "`benchmarked` add up to the direct one.",
         ]
@@ -389,11 +380,12 @@ class SmallAreas(Stored):
                 f"NOTE: only {spare} more areas than coefficients: the variance between areas and "
                 "the root MSE are rough; intervals allow for that."
             )
-        return [
-            *notes,
+        notes.append(
             "NOTE: the intervals hold on average over areas; of an area that is unlike what the "
-            "model predicts they hold less often, and its direct estimate says more.",
-        ]
+            "model predicts they hold less often, and its direct estimate says more."
+        )
+        stubs = distinct_lines(labels, LONGEST_LABEL)
+        return SummaryTable(name, header(left, right), heads, stubs, cells, notes)
 
     def plot(
         self,
@@ -407,16 +399,8 @@ class SmallAreas(Stored):
 
         Parameters
         ----------
-        alpha : float
-            One minus the coverage of the intervals.
-        sort : bool
-            Whether the largest estimate is on top; False (or "none") keeps the order.
-        most : int
-            Areas to draw at most: those with the largest estimates. A line says how many more there
-            are.
-        title : str, optional
-            "" for none.
-        ax : matplotlib Axes, optional
+        alpha, sort, most, title, ax
+            As for `FrequencyResults.plot`, of areas.
 
         Returns
         -------
@@ -453,12 +437,7 @@ class SmallAreas(Stored):
     @classmethod
     def _restored(cls, values: dict[str, Any]) -> SmallAreas:
         labels = [group_label(label, values["by"]) for label in values["labels"]]
-        values["labels"] = tuple(labels)
-        fit, m, q = values["areas"], len(labels), len(values["terms"])
-        vectors = fit.direct, fit.noise, values["reports"], values["weights"]
-        if fit.X.shape != (m, q) or any(one.shape != (m,) for one in vectors):
-            raise InvalidArgument("labels", m, "are not as many as there are estimates")
-        return super()._restored(values)
+        return super()._restored(values | {"labels": tuple(labels)})
 
 
 # -- The model, as a function of arrays -----------------------------------------------------------
@@ -507,18 +486,18 @@ class AreaFit(Document):
     @property
     def synthetic(self) -> Array:
         """Predictions ``x_i' beta``, (m,)."""
-        return np.asarray(self.X @ self.coefficients.estimate)
+        return self.X @ self.coefficients.estimate
 
     @property
     def shrinkage(self) -> Array:
         """Weight of the prediction in each estimate, ``D / (A + D)``, (m,); 1 without reports."""
-        return np.asarray(1.0 / (1.0 + self.variance / self.noise))
+        return 1.0 / (1.0 + self.variance / self.noise)
 
     @property
     def estimate(self) -> Array:
         """EBLUP of each area, (m,)."""
         own = np.where(np.isnan(self.direct), 0.0, self.direct - self.synthetic)
-        return np.asarray(self.synthetic + (1.0 - self.shrinkage) * own)
+        return self.synthetic + (1.0 - self.shrinkage) * own
 
     @property
     def errors(self) -> tuple[Array, Array, Array]:
@@ -535,7 +514,14 @@ class AreaFit(Document):
     def mse(self) -> Array:
         """``g1 + g2 + 2 g3``, (m,): g1 at the estimated A is too small by g3 on average."""
         g1, g2, g3 = self.errors
-        return np.asarray(g1 + g2 + 2.0 * g3)
+        return g1 + g2 + 2.0 * g3
+
+    def lack(self, weights: Array) -> float:
+        """Variance of what the estimates, summed with weights (m,), lack of the direct ones."""
+        some = np.isfinite(self.direct)
+        c, X = (weights * self.shrinkage)[some], self.X[some]
+        known = self.coefficients.known().forms([c @ X])[0]
+        return float(c**2 @ (self.variance + self.noise[some]) - known)
 
     def bounds(self, alpha: float) -> Array:
         """Intervals, (m, 2), that know how well A is known, not cut to [0, 1].
@@ -595,18 +581,6 @@ class AreaFit(Document):
         score = np.square(w * r).sum(axis=1) - w.sum(axis=1) + hat
         return beta, V, value / 2.0, score / 2.0
 
-    def _adjustment(self, A: Array) -> tuple[Array, Array]:
-        """Logarithm and score of ``arctan(sum_i A / (A + D_i))^(1/m)``, (a,).
-
-        Yoshimori and Lahiri (2014), Journal of Multivariate Analysis 124, 281-294, equation 8.
-        """
-        psi = self.noise[np.isfinite(self.direct)]
-        w = 1.0 / (A[:, None] + psi)
-        own = A * w.sum(axis=1)
-        angle = np.arctan(own)
-        score = (psi * w**2).sum(axis=1) / ((1.0 + own**2) * angle)
-        return np.log(angle) / psi.size, score / psi.size
-
 
 def fay_herriot(direct: npt.ArrayLike, noise: npt.ArrayLike, X: npt.ArrayLike) -> AreaFit:
     """Fit the area-level model of Fay and Herriot by REML.
@@ -618,9 +592,6 @@ def fay_herriot(direct: npt.ArrayLike, noise: npt.ArrayLike, X: npt.ArrayLike) -
     X : array_like, shape (m, q)
         Covariates, of full rank in the areas with a direct estimate.
 
-    Returns
-    -------
-    AreaFit
 
     Examples
     --------
@@ -640,8 +611,16 @@ def fay_herriot(direct: npt.ArrayLike, noise: npt.ArrayLike, X: npt.ArrayLike) -
         return replace(fit, variance=A)
 
     def adjusted(A: Array) -> tuple[Array, Array]:
-        more, steep = fit._adjustment(A)
-        return fit._given(A)[2] + more, fit._given(A)[3] + steep
+        """With ``arctan(sum_i A / (A + D_i))^(1/m)``.
+
+        Yoshimori and Lahiri (2014), Journal of Multivariate Analysis 124, 281-294, equation 8.
+        """
+        D, (*_, value, score) = psi[there], fit._given(A)
+        w = 1.0 / (A[:, None] + D)
+        own = A * w.sum(axis=1)
+        angle = np.arctan(own)
+        steep = (D * w**2).sum(axis=1) / ((1.0 + own**2) * angle)
+        return value + np.log(angle) / D.size, score + steep / D.size
 
     return replace(fit, variance=_highest(grid[1:], adjusted), is_adjusted=True)
 

@@ -1,4 +1,4 @@
-"""Summaries and contrasts in the forms of statsmodels.
+"""Summaries in the forms of statsmodels.
 
 Importing statsmodels takes a second: what makes one of these imports this module when it is called.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain, zip_longest
 from typing import Any
@@ -17,11 +18,8 @@ import pandas as pd
 from statsmodels.iolib.summary import Summary
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_base
-from statsmodels.stats.contrast import ContrastResults
 
-from ldpstats.arguments import Array, display_width, html_text, latex_text
-from ldpstats.inference.intervals import inverted
-from ldpstats.inference.tests import pvalue_text
+from ldpstats.arguments import display_width, html_text, latex_text, page_text
 
 _PAGE = 80  # columns of a summary
 _WIDTH = 10  # of a column of a table, where there is room
@@ -45,7 +43,8 @@ class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no typ
     """
 
     def __init__(self, content: Any) -> None:
-        self.content, self.extra_txt = content, "\n".join(content.notes)
+        notes = [re.sub("\n +", " ", note) for note in content.notes]  # of tests on several lines
+        self.content, self.extra_txt = replace(content, notes=notes), "\n".join(notes)
 
     @cached_property
     def tables(self) -> list[SimpleTable]:
@@ -122,11 +121,13 @@ class EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no typ
         plain = Summary()
         plain.tables, plain.extra_txt = self._tables(placeholder, _PAGE), self.extra_txt
         tables, gap, notes = str(plain.as_text()).partition("\n\n")
-        width = max(_NARROWEST, *map(len, tables.split("\n")))
+        width = max(_NARROWEST, *map(len, tables.split("\n")[1:]))
         tables = tables.replace(_FILLER, "")
         for i, text in enumerate(texts):
             tables = tables.replace(chr(_FIRST + i), text)
-        lines = []
+        first, end, rest = tables.partition("\n")
+        first = page_text(first, 2) if display_width(first.rstrip()) > _PAGE else first
+        tables, lines = first + end + rest, []
         for note in notes.split("\n"):  # none begins or ends with the sign of an equation
             line = textwrap.fill(
                 re.sub(" ([=<]) ", "\0\\1\0", note),
@@ -224,30 +225,3 @@ def _lines(pair: Sequence[str], room: int) -> list[list[str]]:
             lines[-1:] = [full[:end], full[end:]]
     shown = [line.rstrip().replace("\0", " ") for line in lines]
     return [[name if i == 0 else "", line] for i, line in enumerate(shown)]
-
-
-class ScoreContrasts(ContrastResults):  # type: ignore[misc]  # statsmodels ships no types
-    """`ContrastResults` whose intervals are the values that the tests do not reject."""
-
-    def __init__(self, R: Array, law: Callable[[Array], Any], scored: bool, **values: Any) -> None:
-        super().__init__(**values)
-        self._R, self._law, self._scored = R, law, scored
-
-    def summary(self, xname: Any = None, alpha: float = 0.05, title: Any = None) -> Any:
-        """The table of statsmodels, which says what z is, with small p-values as "<0.001"."""
-        table = super().summary(xname, alpha, title)
-        head, *rows = table
-        at = [cell.data for cell in head].index("P>|z|")
-        for row, p in zip(rows, np.atleast_1d(self.pvalue), strict=True):
-            row[at].data = pvalue_text(float(p))
-        if self._scored:
-            head[at - 1].data = "score z"  # its standard error is the one under the hypothesis
-        return table
-
-    def conf_int(self, alpha: float = 0.05) -> Array:
-        """Score intervals, shape (q, 2); Wald's for contrasts whose law is not known."""
-        bounds = np.array(super().conf_int(alpha))
-        for i, (row, effect) in enumerate(zip(self._R, self.effect, strict=True)):
-            if (law := self._law(row)) is not None:
-                bounds[i] = inverted([effect], law.at, alpha, (law.least, law.most))[0]
-        return bounds

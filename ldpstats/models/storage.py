@@ -13,6 +13,7 @@ from ldpstats.clients.device import check_fingerprint
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.documents import damaged, made, read, written
 from ldpstats.errors import InvalidArgument, LDPError, LDPWarning
+from ldpstats.hints import guided
 from ldpstats.models.layout import Tabulated
 
 _ROUNDING = 1e-6  # of estimates by iteration
@@ -39,6 +40,7 @@ class Stored(Tabulated):
         results: Self = made(cls, values)
         return results
 
+    @guided
     def to_dict(self) -> dict[str, Any]:
         """The results as plain JSON types; no report is in them.
 
@@ -126,6 +128,7 @@ class Stored(Tabulated):
         ends = f"[{lower[row]:.4g}, {upper[row]:.4g}]"
         return f"{frame.index[row]!r} is {estimate[row]:.4g}, and its interval {ends}"
 
+    @guided
     def to_json(self) -> str:
         """The results as JSON text, from which `from_json` makes the same ones, to the last digit.
 

@@ -37,7 +37,7 @@ from ldpstats.inference.designs.tests import critical, t_bounds
 from ldpstats.inference.intervals import edge_normal, edge_range
 from ldpstats.inference.tails import largest_critical, largest_pvalue
 from ldpstats.inference.tests import TestResult, pvalue_text
-from ldpstats.labels import positions
+from ldpstats.labels import Labels, positions
 from ldpstats.likelihood.covariance import Uncertain, block_diagonal
 from ldpstats.models.frequency.results import interval_kind
 from ldpstats.models.grouped import GroupedResults
@@ -166,12 +166,12 @@ class TrendResults(ByGroup, Results):
         return self.by_wave.labels
 
     @property
-    def categories(self) -> pd.Index[Any]:
+    def categories(self) -> Labels:
         """Labels of the k categories."""
         return self.by_wave.categories
 
     @property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         return stacked_index(self.labels, self.categories, self.by, self.name)
 
     @property
@@ -539,25 +539,24 @@ class TrendResults(ByGroup, Results):
         # the band is wide where waves are missing; bars of several categories stand side by side
         widths = np.diff(self.times)
         fill = np.rint(widths / max(widths.min(), widths.sum() / _POINTS)).astype(int)
-        gaps = zip(self.times[:-1], self.times[1:], np.maximum(fill, 1), strict=True)
-        between = [np.linspace(start, end, n, endpoint=False) for start, end, n in gaps]
-        at = np.append(np.concatenate(between), self.times[-1])
+        ends = np.append(0, np.cumsum(np.maximum(fill, 1)))
+        at = np.interp(np.arange(ends[-1] + 1), ends, self.times)
         thick = style("lines.linewidth")
         walk, apart = self._smooth(at, alpha), _APART * float(widths.min())
         colours = zip(places, cycle(f"C{i}" for i in range(10)))
         for i, (place, colour) in enumerate(colours):
-            rows, ends, line = frame.iloc[place::k], joint.iloc[place::k], walk.iloc[place::k]
+            line = walk.iloc[place::k]
             x = self._drawn(self.times + apart * (i - (len(places) - 1) / 2.0))
-            how: dict[str, Any] = {"color": colour, "alpha": 0.6}
-            said = [interval_name(alpha), "all at once", "smooth"] if not i else [""] * 3
-            ax.vlines(x, rows["lower"], rows["upper"], lw=1.5 * thick, label=said[0], **how)
-            ax.vlines(x, ends["lower"], ends["upper"], lw=0.5 * thick, label=said[1], **how)
+            kinds = (frame, 1.5, interval_name(alpha)), (joint, 0.5, "all at once")
+            for bars, width, called in kinds:
+                rows, label = bars.iloc[place::k], "" if i else called
+                how: dict[str, Any] = {"color": colour, "alpha": 0.6, "lw": width * thick}
+                ax.vlines(x, rows["lower"], rows["upper"], label=label, **how)
             name = axis_labels(self.categories[[place]], LONGEST_LABEL)[0]
-            ax.plot(x, rows["params"], "o", color=colour, label=name)
-            ax.fill_between(
-                self._drawn(at), line["lower"], line["upper"], color=colour, alpha=0.15, lw=0
-            )
-            ax.plot(self._drawn(at), line["estimate"], color=colour, label=said[2])
+            ax.plot(x, frame["params"].iloc[place::k], "o", color=colour, label=name)
+            band = self._drawn(at), line["lower"], line["upper"]
+            ax.fill_between(*band, color=colour, alpha=0.15, lw=0)
+            ax.plot(band[0], line["estimate"], color=colour, label="" if i else "smooth")
         if self.unit == "wave":
             ax.set_xticks(self.times, axis_labels((one[0] for one in self.labels), LONGEST_LABEL))
         elif self.unit == "unit":
@@ -660,10 +659,9 @@ def _times(name: str, labels: list[Any], order: Any) -> tuple[Array, str]:
     texts, unit = [str(label) for label in labels], ""
     times: Any = None
     for pattern, months in ((_MONTH, 1), (_QUARTER, 3)):
-        found = [pattern.fullmatch(text) for text in texts]
-        if all(found):
-            pairs = [(int(one[1]), int(one[2])) for one in found if one is not None]
-            times = [12.0 * (year - 1970) + months * (part - 1) for year, part in pairs]
+        found = [one for one in map(pattern.fullmatch, texts) if one]
+        if len(found) == len(texts):
+            times = [12.0 * (int(one[1]) - 1970) + months * (int(one[2]) - 1) for one in found]
             unit = "month"
     if all(map(_DAY.fullmatch, texts)):
         with suppress(ValueError):  # the 31st of February

@@ -179,16 +179,9 @@ def page_text(
         "form-action 'none'",
         "require-trusted-types-for 'script'",
     ]
-    parts = {
-        "lang": words["lang"],
-        "dir": words["dir"],
-        "title": html.escape(words["title"]),
-        "no_script": html.escape(words["words"]["no_script"]),
-        "policy": "; ".join(rules),
-        "style": style,
-        "script": script,
-        "data": embedded,
-    }
+    parts = {"lang": words["lang"], "dir": words["dir"], "title": html.escape(words["title"])}
+    parts |= {"no_script": html.escape(words["words"]["no_script"]), "policy": "; ".join(rules)}
+    parts |= {"style": style, "script": script, "data": embedded}
     return _PLACE.sub(lambda place: parts[place[1]], _file("page.html"))
 
 
@@ -205,16 +198,15 @@ def _origin(post: object) -> str | None:
     """Where the page may connect to; None if nowhere."""
     if post is None:
         return None
-    if not isinstance(post, str):
-        raise InvalidArgument("post", post, _POST)
-    if _PATH.fullmatch(post):
+    text = post if isinstance(post, str) else ""
+    if _PATH.fullmatch(text):
         return "'self'"
     try:
-        parts = urlsplit(post)
+        parts = urlsplit(text)
     except ValueError:
-        raise InvalidArgument("post", post, _POST) from None
+        parts = urlsplit("")
     known = parts.scheme in ("http", "https") and _HOST.fullmatch(parts.netloc)
-    if not known or not _PATH.fullmatch(parts.path) or not post.isascii() or parts.fragment:
+    if not known or not _PATH.fullmatch(parts.path) or not text.isascii() or parts.fragment:
         raise InvalidArgument("post", post, _POST)
     return f"{parts.scheme}://{parts.netloc}"
 
@@ -222,7 +214,10 @@ def _origin(post: object) -> str | None:
 # -- The words of the page: English ones that come with it, and those that replace them -----------
 
 
-_LANGUAGE = re.compile(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*")
+_PATTERNS = {
+    "lang": (r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*", "such as en or pt-BR"),
+    "dir": ("ltr|rtl", '"ltr" or "rtl"'),
+}
 _PLACEHOLDER = re.compile(r"\{([a-z]*)\}")
 _OF_QUESTION = ("question", "help", "answers", "tag_question", "tags", "skip")
 
@@ -283,9 +278,7 @@ def _tags(question: Mapping[str, Any]) -> list[str] | None:
 
 def _same(labels: Any) -> dict[str, str] | None:
     """Labels that are shown as they are."""
-    if labels is None:
-        return None
-    return {label: label for label in listed(labels)}
+    return None if labels is None else {label: label for label in listed(labels)}
 
 
 # -- checks ----------------------------------------------------------------------------------------
@@ -301,20 +294,17 @@ def _checked_texts(given: Any, client: Mapping[str, Any]) -> dict[str, Any]:
         document = json_document(given)
     document = _object("texts", document)
     _check_known("texts", document, (*page, "questions"))
-    if "lang" in document:
-        page["lang"] = _matching("lang", document["lang"], _LANGUAGE, "such as en or pt-BR")
-    if "dir" in document:
-        direction = re.compile("ltr|rtl")
-        page["dir"] = _matching("dir", document["dir"], direction, '"ltr" or "rtl"')
-    if "title" in document:
-        page["title"] = _text("title", document["title"])
+    for key, (pattern, what) in _PATTERNS.items():
+        value = page[key] = document.get(key, page[key])
+        if not isinstance(value, str) or not re.fullmatch(pattern, value):
+            raise InvalidArgument(key, value, f"must be {what}")
+    page["title"] = _text("title", document.get("title", page["title"]))
     for key in ("introduction", "thanks"):
-        if key in document:
-            value = document[key]
-            value = [value] if isinstance(value, str) else value
-            if not isinstance(value, list | tuple):
-                raise InvalidArgument(key, value, "must be a text, or a list of paragraphs")
-            page[key] = [_text(f"{key}[{i}]", part) for i, part in enumerate(value)]
+        value = document.get(key, page[key])
+        value = [value] if isinstance(value, str) else value
+        if not isinstance(value, list | tuple):
+            raise InvalidArgument(key, value, "must be a text, or a list of paragraphs")
+        page[key] = [_text(f"{key}[{i}]", part) for i, part in enumerate(value)]
     words = _object("words", document.get("words", {}))
     _check_known("words", words, page["words"])
     for key, value in words.items():  # no other places for values than the default has
@@ -349,12 +339,6 @@ def _text(key: str, value: Any, empty: bool = False) -> str:
     return str(value)
 
 
-def _matching(key: str, value: Any, pattern: re.Pattern[str], what: str) -> str:
-    if not isinstance(value, str) or not pattern.fullmatch(value):
-        raise InvalidArgument(key, value, f"must be {what}")
-    return str(value)
-
-
 def _check_known(key: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
     names = tuple(known)
     for name in given:
@@ -376,8 +360,7 @@ def _question(question: Mapping[str, Any], given: Any) -> dict[str, Any]:
     skip = words.get("skip", True)
     if not isinstance(skip, bool):
         raise InvalidArgument(f"{where}['skip']", skip, "must be true or false")
-    answers = words.get("answers")
-    tag_texts = words.get("tags")
+    answers, tag_texts = words.get("answers"), words.get("tags")
     return {
         "question": _text(f"{where}['question']", words["question"])
         if "question" in words
@@ -421,8 +404,8 @@ def _labels(where: str, given: Any, labels: Any) -> list[str] | None:
 
 
 def _listed(labels: Iterable[str]) -> str:
-    texts = list(labels)
-    return ", ".join(map(repr, texts[:8])) + (", ..." if len(texts) > 8 else "")
+    texts = list(map(repr, labels))
+    return ", ".join([*texts[:8], "..."] if len(texts) > 8 else texts)
 
 
 # -- What the page says of each question: its words, and what a report lets anyone believe --------
@@ -447,9 +430,8 @@ def _shown(
     tags = None if words["tags"] is None else list(words["tags"].values())
     kind = texts["words"]["tag_belief"]
     of_tags = [kind.replace("{tag}", tag) for tag in tags or []]
-    labels, reports, size = words["answers"], document["reports"], 0
-    if labels is not None:
-        size = len(labels) + len(of_tags)
+    labels, reports = words["answers"], document["reports"]
+    size = 0 if labels is None else len(labels) + len(of_tags)
     hashed = document["draw"]["kind"] in ("hash", "rappor")  # reports are of cells, after a cohort
     bits = reports.get("bits", 0) if isinstance(reports, Mapping) else 0
     own = listed(document["answers"] or []) + listed(document["draw"].get("tags", []))
@@ -488,16 +470,13 @@ def _beliefs(question: Question, document: Mapping[str, Any]) -> list[list[float
     mechanism = made_by.common if isinstance(made_by, PUM) else made_by
     if not question.private or question.labels is None or not isinstance(mechanism, Mechanism):
         return None
-    k = len(mechanism.labels())
-    reports = document["reports"]
+    k, reports = len(mechanism.labels()), document["reports"]
     if isinstance(reports, Mapping):
         bits = reports.get("bits", 0)
-        if not 0 < bits <= _BITS:
-            return None
-        texts = [f"{i:0{bits}b}" for i in range(1 << bits)]
+        texts = [f"{i:0{bits}b}" for i in range(1 << bits)] if 0 < bits <= _BITS else []
     else:
         texts = listed(reports)
-    if k * len(texts) > _MOST:
+    if not 0 < k * len(texts) <= _MOST:
         return None
     return [_row(mechanism, np.full(k, 1.0 / k), report) for report in texts]
 

@@ -15,6 +15,7 @@ For hashed answers, `recommend_design` compares O-RR and O-RAPPOR by their `expe
 
 from __future__ import annotations
 
+from ldpstats.hints import of_module
 from ldpstats.planning import (
     attacks,
     cells,
@@ -49,3 +50,6 @@ __all__ += goals.__all__
 __all__ += hashing.__all__
 __all__ += losses.__all__
 __all__ += power_of_tests.__all__
+
+
+__getattr__ = of_module(__name__)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, one_of, positive_integer, probability
+from ldpstats.arguments import Array, one_of, positive_integer, probability, record
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.labels import position, preview
 from ldpstats.likelihood.covariance import Pair, picked
@@ -56,7 +56,7 @@ class Shift:
         return max(self.upward, -self.downward)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Manipulation(Summarised):
     """Shifts that a share of malicious respondents can cause: the result of `manipulation`.
 
@@ -209,10 +209,6 @@ def manipulation(
     method : {"mle", "inversion"}
         How the reports will be fitted: as in `precision`. The estimate from the
         likelihood of bits and of blocks weighs an odd report more, and can be moved further.
-
-    Returns
-    -------
-    Manipulation
 
     Raises
     ------

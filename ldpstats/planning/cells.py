@@ -24,6 +24,7 @@ import pandas as pd
 
 from ldpstats.arguments import (
     Array,
+    floats,
     level,
     listed,
     positive_epsilon,
@@ -162,7 +163,7 @@ class CellPlan:
                 warnings.simplefilter("ignore")  # the best of several maxima is p, or is far
                 self._expected = model.fit(unidentified="keep")
         else:
-            point, none = np.asarray(theta, dtype=np.float64), np.zeros((model.law.size,) * 2)
+            point, none = floats(theta), np.zeros((model.law.size,) * 2)
             if point.shape != none.shape[:1] or not np.isfinite(point).all():
                 remedy = f"must be {len(none)} coordinates, for {in_turn(model.law.names)}"
                 raise InvalidArgument("theta", theta, remedy)
@@ -213,7 +214,7 @@ class CellPlan:
         """All joint reports in blocks; n are their probabilities."""
         W = []
         for mech in self.mechanisms.values():
-            Q = np.asarray(mech.channel().matrix())
+            Q = mech.channel().matrix()
             Q = Q[:, Q.sum(axis=0) > 0.0]
             # reports that are as likely under all answers, but for a factor, say the same
             _, same = np.unique(np.round(Q / Q.sum(axis=0), 12), axis=1, return_inverse=True)

@@ -7,7 +7,6 @@ for comparison; then limits, priors and the loss as arguments. The search itself
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from ldpstats.arguments import (
     one_of,
     positive_epsilon,
     positive_integer,
+    record,
 )
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotIdentified
 from ldpstats.labels import align, as_labels, by_label, sensitive_codes
@@ -93,10 +93,6 @@ def design_channel(
     max_outputs : int, optional
         Most reports that the channel may have. The gap remains that to the best channel with any
         number of reports.
-
-    Returns
-    -------
-    ChannelDesign
 
     Raises
     ------
@@ -258,7 +254,7 @@ _LOSSES = {
 _REPORTS, _CATEGORIES = 400, 100  # that are drawn at most
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ChannelDesign(Summarised):
     """The best channel for a loss, with its certificate. `design_channel` makes it.
 
@@ -560,7 +556,7 @@ _SHAPES = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Limits:
     """Limits of ``ln Q[x, y] / Q[x', y]`` for every report y that reveals nobody."""
 

@@ -25,6 +25,7 @@ from ldpstats.arguments import (
     one_of,
     positive_epsilon,
     positive_integer,
+    record,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.hints import guided
@@ -52,11 +53,12 @@ if TYPE_CHECKING:
 __all__ = ["BestTheta", "MechanismChoice", "best_theta", "compare", "plot_frontier", "recommend"]
 
 
+_LESS = ["name", "mechanism", "loss", "ratio", "given_up"]
 _FEW = 1.1  # times the respondents that are worth naming for much shorter reports
 _TIED = 1e-6  # relative difference of losses that is rounding, at small epsilons
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class MechanismChoice(Printed):
     """The best mechanism for a goal, the next one that is less good, and all that were compared.
 
@@ -76,7 +78,7 @@ class MechanismChoice(Printed):
     shares : str
         The truth that was assumed, in words.
     less : DataFrame
-        Where the goal is about one category: what is cheaper because it asks or protects less,
+        Of one category, or of several questions: what is cheaper because it asks or protects less,
         cheapest first. "name", "mechanism", "loss", "ratio" to the best mechanism, and "given_up".
 
     Examples
@@ -160,7 +162,12 @@ def _more(row: Any) -> str:
 
 @guided
 def recommend(
-    categories: Any, epsilon: float, goal: Any = "total", p: npt.ArrayLike | None = None
+    categories: Any,
+    epsilon: float,
+    goal: Any = "total",
+    p: npt.ArrayLike | None = None,
+    power: float | None = None,
+    questions: int = 1,
 ) -> MechanismChoice:
     """The mechanism that needs the fewest respondents for a goal, at this epsilon.
 
@@ -171,24 +178,27 @@ def recommend(
     leaves out those whose covariance is too large to form.
 
     A goal about one category alone is reached with fewer respondents who are asked less, or of
-    whose answers less is protected: `MechanismChoice.less` has what that needs and gives up.
+    whose answers less is protected; so is the same goal for several questions if each respondent is
+    asked some of them: `MechanismChoice.less` has what that needs and gives up.
 
     Parameters
     ----------
     categories : int, or sequence of labels
     epsilon : float
-        Privacy of a report, in nats.
+        Privacy of all reports of a respondent, in nats: of one question that of its report.
     goal : {"total", "worst"}, mapping, or test
         The summed variance of all categories, the largest standard error, or the variance of a
         contrast, a mapping from labels to weights: ``{"nurse": 1, "cook": -1}``; for one category
         ``{"nurse": 1}``, or ``{"category": "nurse"}``. A `ValueTest`, `GroupsTest`, `PresenceTest`
-        or `CoefficientTest` asks for the fewest respondents whose test has power 0.8 at level 0.05.
+        or `CoefficientTest` asks for the fewest respondents whose test has its power at level 0.05.
     p : array-like, shape (k,), or Series or mapping by label, optional
         Expected distribution. Default: uniform. Not with a test, which has its own.
-
-    Returns
-    -------
-    MechanismChoice
+    power : float, optional
+        Of a test as `goal`; 0.8 by default.
+    questions : int
+        Questions of this kind, for each of which the goal is to be reached. The mechanisms are for
+        all of them together, each with an equal part of epsilon; `less` has the surveys that spend
+        epsilon on fewer, ``Questionnaire(..., ask=1)``. Of one question `ask` can spare nothing.
 
     Raises
     ------
@@ -226,10 +236,20 @@ def recommend(
                             name     loss
     0  URR that protects 5 alone  21100.0
     1      Asking only whether 5  34235.0
+
+    Four questions, each asked of a quarter of the respondents:
+
+    >>> found = recommend(4, epsilon=1.0, questions=4)
+    >>> found.less[["name", "ratio"]].round(2)
+                         name  ratio
+    0  Asking 1 of 4 questions   0.23
+    1  Asking 2 of 4 questions   0.52
     """
-    labels = as_labels("categories", categories)
-    made = contenders(labels, positive_epsilon("epsilon", epsilon))
-    small, loss = objective(goal, labels)
+    labels, total = as_labels("categories", categories), positive_epsilon("epsilon", epsilon)
+    n_questions = positive_integer("questions", questions)
+    each = positive_epsilon("epsilon / questions", total / n_questions)
+    made = contenders(labels, each)
+    small, loss = objective(goal, labels, power)
     if isinstance(goal, Goal) and p is not None:
         raise InvalidArgument("p", p, "goes without a test as goal=, which has its own truth")
     law = expected_shares(p, labels)
@@ -255,7 +275,15 @@ def recommend(
     if isinstance(goal, Goal):
         shares = goal.truth
     table = table.drop(columns=["kind", "made"])
-    less = _less(goal, labels, float(epsilon), lambda made: loss(made, law), best["loss"])
+    if n_questions > 1:
+        shares += f". All {n_questions} questions are asked, each with epsilon {each:.4g}"
+    parts = [
+        _less(goal, labels, each, lambda made: loss(made, law), best["loss"]),
+        _asking_some(labels, total, n_questions, lambda made: loss(made, law), best["loss"]),
+    ]
+    less = pd.concat([one for one in parts if len(one)] or parts[:1])
+    if len(less):
+        less = less.sort_values("loss", ignore_index=True)
     chosen = best["made"], second["made"], small, best["kind"].why
     return MechanismChoice(*chosen, Table(table), shares, Table(less))
 
@@ -289,8 +317,33 @@ def _less(
             needed = loss(planned)
         if needed < best:
             found.append((title, str(mechanism), needed, needed / best, given_up))
-    columns = ["name", "mechanism", "loss", "ratio", "given_up"]
-    return pd.DataFrame(found, columns=columns).sort_values("loss", ignore_index=True)
+    return pd.DataFrame(found, columns=_LESS)
+
+
+def _asking_some(
+    labels: pd.Index[Any],
+    epsilon: float,
+    questions: int,
+    loss: Callable[[Any], float],
+    best: float,
+) -> pd.DataFrame:
+    """What several questions need where each respondent is asked 1, 2, 4, ... of them."""
+    found = []
+    for asked in (1 << i for i in range((questions - 1).bit_length())):
+        needed, mechanism = np.inf, ""
+        for _, made in contenders(labels, epsilon / asked).values():
+            with suppress(NotAvailable):
+                if (value := loss(made)) < needed * (1.0 - _TIED):
+                    needed, mechanism = value, str(made)
+        needed = needed * questions / asked  # only so many answer each question
+        both = 100.0 * asked * (asked - 1) / (questions * (questions - 1))
+        given_up = "joint tables: nobody answers two questions"
+        if asked > 1:
+            given_up = f"most of joint tables: {both:.2g}% of the respondents answer both questions"
+        if needed < best:
+            name = f"Asking {asked} of {questions} questions"
+            found.append((name, mechanism, needed, needed / best, given_up))
+    return pd.DataFrame(found, columns=_LESS)
 
 
 # -- Several mechanisms side by side, at the same answers and number of respondents ---------------
@@ -298,6 +351,7 @@ def _less(
 _REMEDY = "must be a list of mechanisms, or a mapping from names to mechanisms"
 
 
+@guided
 def compare(
     mechanisms: Any,
     p: npt.ArrayLike | None,
@@ -493,10 +547,6 @@ def best_theta(
     loss : {"l2", "l1"}
         Expected squared l2 loss, or (asymptotic) expected l1 loss, of the inversion estimator.
 
-    Returns
-    -------
-    BestTheta
-
     Raises
     ------
     InvalidArgument
@@ -613,10 +663,6 @@ def plot_frontier(
     title : str, optional
         "" for none.
 
-    Returns
-    -------
-    Axes
-
     Raises
     ------
     InvalidArgument
@@ -715,8 +761,8 @@ def _name_axes(ax: Axes, drawn: list[Any], se: Any, category: Any) -> None:
             many = axis is ax.yaxis and np.ptp(np.log10(values)) > _DECADES
             axis.set_major_locator(LogLocator(subs=(1.0,) if many else _DIGITS))
             axis.set_minor_formatter(NullFormatter())
-        percent = axis is ax.yaxis and se is None
-        axis.set_major_formatter(FuncFormatter(_share if percent else _plain_number))
+        shown = percent_text if axis is ax.yaxis and se is None else _plain_number
+        axis.set_major_formatter(FuncFormatter(lambda value, _, shown=shown: shown(value)))
     ax.grid(color="0.93", lw=0.8)
     ax.set_axisbelow(True)
     ax.set_xlabel("epsilon of a report, in nats")
@@ -729,9 +775,5 @@ def _name_axes(ax: Axes, drawn: list[Any], se: Any, category: Any) -> None:
     ax.set_ylabel(plain(error))
 
 
-def _share(value: float, _: Any) -> str:
-    return percent_text(value)
-
-
-def _plain_number(value: float, _: Any) -> str:
+def _plain_number(value: float) -> str:
     return f"{value:,.0f}" if value >= 1.0 else f"{value:g}"

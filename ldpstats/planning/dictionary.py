@@ -19,6 +19,7 @@ from ldpstats.arguments import (
     positive_integer,
     positive_number,
     probability,
+    record,
 )
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import set_fields
@@ -48,7 +49,7 @@ __all__ = ["DictionaryPlan", "plan_dictionary"]
 _CLOSE = 1.02  # the closed forms are no more accurate than this ratio of frequencies
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class DictionaryPlan(Printed):
     """Surveys that were compared, and the recommended one; made by `plan_dictionary`.
 
@@ -200,10 +201,6 @@ def plan_dictionary(
         Most grams to scan at a position; sizes with more are left out.
     pad : str
         The character that fills short strings.
-
-    Returns
-    -------
-    DictionaryPlan
 
     Raises
     ------
@@ -472,4 +469,4 @@ def report_variances(
     single = rates.deviations(np.array([frequency]), np.ones(1))[..., 0] ** 2
     if likelihood:
         return np.asarray(1.0 / np.expm1(n_hashes * np.log1p(1.0 / single)))
-    return np.asarray(single / n_hashes)
+    return single / n_hashes

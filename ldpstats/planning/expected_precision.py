@@ -17,13 +17,16 @@ import pandas as pd
 from ldpstats.arguments import (
     Array,
     distribution,
+    floats,
     level,
     numbers,
     one_of,
     positive_integer,
     positive_number,
+    record,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.hints import guided
 from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.inference.tails import normal_critical
 from ldpstats.labels import align, position, preview
@@ -68,7 +71,7 @@ class Summarised:
         return str(self.summary().as_html())
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Precision(Summarised):
     """Standard errors that a survey will have, as `precision` computes them.
 
@@ -191,6 +194,7 @@ def frequent_categories(
     return SummaryTable(title, header(*pairs), columns, stubs, body, notes).layout()
 
 
+@guided
 def precision(
     mechanism: Mechanism,
     p: npt.ArrayLike | None,
@@ -226,10 +230,6 @@ def precision(
         with "inversion", or where only sums of bits are kept, they have the linear one from counts.
         For other mechanisms the two are one.
 
-    Returns
-    -------
-    Precision
-
     Raises
     ------
     NotIdentified
@@ -258,7 +258,7 @@ def precision(
 
 def standard_errors(variances: Array, n: int, design_effect: float) -> Array:
     """Of n respondents; as computed, it never rises in n."""
-    return np.asarray(np.sqrt(variances * design_effect / float(n)))
+    return np.sqrt(variances * design_effect / float(n))
 
 
 def place_of_category(category: object, labels: pd.Index[Any]) -> int:
@@ -314,7 +314,7 @@ def one_report_covariance(
     return at.covariance(one_of("method", method, METHODS))
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Setting:
     """A mechanism with the distribution that is planned for, and what is known of one report."""
 
@@ -364,7 +364,7 @@ class Setting:
         """The diagonal of the covariance, shape (k,), for very many categories too."""
         if method == "mle" and self.scores:
             return self.scores[1].variances()
-        return np.asarray(self.moments.estimate_variances(self.p) * self.moments.nobs)
+        return self.moments.estimate_variances(self.p) * self.moments.nobs
 
     def place(self, category: Any) -> int:
         """Position of a category."""
@@ -410,12 +410,12 @@ def check_mechanism(mechanism: object, name: str = "mechanism") -> Mechanism:
     return mechanism
 
 
-def expected_shares(p: Any, labels: pd.Index[Any], name: str = "p", partial: bool = False) -> Array:
+def expected_shares(p: Any, labels: pd.Index[Any], partial: bool = False) -> Array:
     """The distribution that a plan assumes, shape (k,): uniform by default, a Series by label."""
     k = len(labels)
     if p is None:
         return np.full(k, 1.0 / k)
-    return distribution(name, align(name, p, labels), k, partial)
+    return distribution("p", align("p", p, labels), k, partial)
 
 
 def effect_of_design(value: object) -> float:
@@ -433,7 +433,7 @@ _LONGEST = 20  # characters of a label
 
 def shares_text(p: Any) -> str:
     """Shares in their order, with their labels where p is a Series: "no 0.95, yes 0.05"."""
-    values = np.asarray(p, dtype=np.float64)
+    values = floats(p)
     labels = p.index.tolist() if isinstance(p, pd.Series) else None
     if labels is not None and np.ptp(values) <= 1e-12:
         return f"equal ({values[0]:.4g} each)"
@@ -511,10 +511,6 @@ def personalized_bound(
         Assumed distributions of the category given each tag. Entries may be negative.
     pi : array, shape (kappa, k)
         The true ones.
-
-    Returns
-    -------
-    PersonalizedBound
 
     Raises
     ------

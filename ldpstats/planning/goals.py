@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,10 +14,12 @@ from ldpstats.arguments import (
     Array,
     as_array,
     distribution,
+    floats,
     numbers,
     one_of,
     positive_integer,
     probability,
+    record,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import align, by_label, position
@@ -44,7 +45,7 @@ _SHARES = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Ray:
     """The truths between a null hypothesis, multiple 0, and the truth of a goal, multiple 1.
 
@@ -70,7 +71,7 @@ class Ray:
 
     def at(self, multiple: float) -> Array:
         values = self.null + multiple * self.departure
-        return np.asarray(np.maximum(values, 0.0) if self.bounded else values)
+        return np.maximum(values, 0.0) if self.bounded else values
 
     def truth(self, multiple: float) -> Any:
         return self.labelled(self.at(multiple))
@@ -154,7 +155,7 @@ def frozen(values: Array, like: Any = None) -> Any:
 # -- Comparison of a frequency with a given value -------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class FrequencyGoal(Goal):
     """A goal about the frequency of one category."""
 
@@ -193,7 +194,7 @@ class FrequencyGoal(Goal):
         return Ray(unit, start, assumed.p - start, effects, labelled, tested)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ValueTest(FrequencyGoal):
     """To find that the frequency of a category is not `value`.
 
@@ -252,7 +253,7 @@ class ValueTest(FrequencyGoal):
 # -- Presence of a rare category or candidate -----------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PresenceTest(FrequencyGoal):
     """To find that somebody gives a rare answer: that its frequency is above zero.
 
@@ -330,7 +331,7 @@ def _cramers_v(product: Array, departure: Array) -> float:
     return float(np.sqrt(phi2 / (min(int(some.any(axis=axis).sum()) for axis in (0, 1)) - 1)))
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class IndependenceTest(Goal):
     """To find that two variables are associated; each is reported by a mechanism of its own.
 
@@ -388,7 +389,7 @@ class IndependenceTest(Goal):
         """The table goes from the product of its margins to itself; a pair of mechanisms."""
         if not isinstance(mechanism, list | tuple) or len(mechanism) != 2:
             raise InvalidArgument("mechanism", mechanism, _PAIR)
-        values = np.asarray(self.table, dtype=np.float64)
+        values = floats(self.table)
         margins: list[Any] = [values.sum(axis=1), values.sum(axis=0)]
         axes = self.table.axes if isinstance(self.table, pd.DataFrame) else []
         if axes:
@@ -412,11 +413,15 @@ class IndependenceTest(Goal):
         departure = np.where(np.abs(departure) <= 1e-15, 0.0, departure)  # rounding
         effects, labels = (0.0, _cramers_v(product, departure)), (first.labels, second.labels)
 
-        def tested(table: Array, alpha: float) -> PlannedTest:
-            return association_test((first, second), product, table - product, alpha)
-
         labelled = partial(pd.DataFrame, index=labels[0], columns=labels[1])
-        return Ray("Cramer's V", product, departure, effects, labelled, tested)
+        return Ray(
+            "Cramer's V",
+            product,
+            departure,
+            effects,
+            labelled,
+            lambda table, alpha: association_test((first, second), product, table - product, alpha),
+        )
 
 
 # -- A coefficient of a regression with a privatised response -------------------------------------
@@ -426,7 +431,7 @@ _MOST_OUTPUTS = 4096  # reports that are gone through one by one
 _MODELS = ("logit", "probit", "cloglog", "mnlogit", "ordered")
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class CoefficientTest(Goal):
     """To find that a coefficient of a regression on a privatised answer is not zero.
 
@@ -540,13 +545,17 @@ class CoefficientTest(Goal):
             place += p * position("coefficient", self.coefficient[1], among, remedy)
         X = self.exog.to_numpy(dtype=np.float64)
 
-        def tested(theta: Array, alpha: float) -> PlannedTest:
-            return coefficient_test(outcome, X, Q, theta, place, alpha)
-
         departure = np.where(np.arange(theta.size) == place, theta, 0.0)
         effects, labelled = (0.0, float(theta[place])), partial(pd.Series, name="params")
-        unit = f"coefficient of {self._name}"
-        return Ray(unit, theta - departure, departure, effects, labelled, tested, bounded=False)
+        return Ray(
+            f"coefficient of {self._name}",
+            theta - departure,
+            departure,
+            effects,
+            labelled,
+            lambda theta, alpha: coefficient_test(outcome, X, Q, theta, place, alpha),
+            bounded=False,
+        )
 
 
 # -- Comparison of groups of respondents ----------------------------------------------------------
@@ -558,7 +567,7 @@ _SHOWN = 4  # shares of a list that is written out as rows
 _MECHANISMS = "must be one mechanism for all groups, or a list of one for each of the {} groups"
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class GroupsTest(Goal):
     """To find that groups of respondents differ.
 

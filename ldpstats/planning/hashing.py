@@ -17,7 +17,6 @@ Then: expected losses of hashed mechanisms, the best design for a survey, losses
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import Any
@@ -36,6 +35,7 @@ from ldpstats.arguments import (
     positive_epsilon,
     positive_integer,
     probability,
+    record,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.labels import align
@@ -416,7 +416,7 @@ def random_design_loss(
     own -= slope**2 * gain * (law**2 * gain + spread * kappa)
     together = square + kappa * (1.0 - square)  # probability that two answers are in one cell
     mean = low + rise / k - slope**2 * (together - 1.0 / k) / (k - 1)
-    variances = np.asarray((own / gain + excess * mean) / (slope**2 * gain))
+    variances = (own / gain + excess * mean) / (slope**2 * gain)
     return _total(variances, n, loss)
 
 
@@ -435,7 +435,7 @@ _CLOSE = 1.01  # losses differ by as much between draws of the hashes
 _RARE = 1e-3  # expected number of candidates that share all cells, negligible
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Recommendation(Printed):
     """The designs that were compared, and the best of them.
 
@@ -565,7 +565,7 @@ def recommend_design(
     epsilon = positive_epsilon("epsilon", epsilon)
     if p is None:  # geometric with mean S / 5
         law = (S / (S + 5.0)) ** np.arange(S)
-        law = np.asarray(law / law.sum())
+        law = law / law.sum()
     else:
         law = distribution("p", p, S)
     loss = one_of("loss", loss, LOSSES)

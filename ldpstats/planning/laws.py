@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.estimators.regression import maximise
 from ldpstats.inference.intervals import Difference
 from ldpstats.inference.tables.independence import whiten
 from ldpstats.inference.tails import CellLaw, continuity, one_sided, skewed_pvalue
@@ -31,7 +32,7 @@ from ldpstats.likelihood.regression import (
 from ldpstats.planning.expected_precision import Setting
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PlannedTest:
     """A test of one level, for a mechanism, a null hypothesis and a truth."""
 
@@ -393,7 +394,7 @@ def _information(side: Setting) -> Array:
         raise NotAvailable(
             f"the information of reports of {mechanism} is not known: simulate the survey"
         )
-    return np.asarray(information / side.moments.nobs)
+    return information / side.moments.nobs
 
 
 # -- Score test of a coefficient of a regression on reports, with the expected law of the reports --
@@ -403,8 +404,6 @@ def _information(side: Setting) -> Array:
 # information at the restricted maximum.
 
 
-_STEPS = 100  # of Newton
-_CLOSE = 1e-12  # decrement, in nats per respondent
 _SINGULAR = 1e-10  # information on the coefficient, relative to that without the others
 
 
@@ -425,19 +424,8 @@ def coefficient_test(
     channel = ReportLaw((Q,), np.zeros(len(rows), dtype=np.int64))
     information = ExpectedInformation(outcome, (design,), shares[:, None], channel)
     free = np.arange(theta.size) != j
-    restricted = np.where(free, theta, 0.0)
-    for _ in range(_STEPS if free.any() and theta[j] != 0.0 else 0):
-        value, g, _ = expected.evaluate(restricted)
-        J, step = information.matrix(restricted), np.zeros(theta.size)
-        step[free] = np.linalg.lstsq(J[np.ix_(free, free)], g[free], rcond=1e-12)[0]
-        if g @ step < _CLOSE:
-            break
-        size = 1.0
-        while not expected.value(restricted + size * step) >= value and size > 1e-10:
-            size /= 2.0
-        restricted = restricted + size * step
-    _, g, H = expected.evaluate(restricted)
-    scores, J = expected.score_obs(restricted), information.matrix(restricted)
+    met = maximise(expected, np.where(free, theta, 0.0), free)
+    scores, J = expected.score_obs(met.theta), information.matrix(met.theta)
     S = (scores.T * expected.weights) @ scores  # mean square of the score
 
     def efficient(H: Array) -> Array:
@@ -453,8 +441,8 @@ def coefficient_test(
             "the reports and the rows of exog do not determine the coefficient: it needs a "
             "covariate that is no combination of others, and reports that depend on the answer"
         )
-    a = efficient(-H if theta[j] != 0.0 else J)
-    mean, variance = float(a @ g), float(a @ S @ a)
+    a = efficient(-met.hessian if theta[j] != 0.0 else J)
+    mean, variance = float(a @ met.score), float(a @ S @ a)
     M = max(variance - mean**2, 0.0) / information_j
     powers = np.arange(4)
     return form_test(1, M ** (powers + 1), mean**2 / information_j * M**powers, alpha)

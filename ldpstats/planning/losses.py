@@ -76,6 +76,7 @@ from ldpstats.arguments import (
     Array,
     as_array,
     distribution,
+    floats,
     listed,
     one_of,
     positive_epsilon,
@@ -583,7 +584,7 @@ class Rates:
         """Standard deviations of p_hat, shape (..., k), for `p` of shape (..., k)."""
         m = self.own * p + self.other * (1.0 - p)
         not_m = self.miss * p + (1.0 - self.other) * (1.0 - p)
-        return np.asarray(np.sqrt(m * not_m / n[..., None]) / self.slope)
+        return np.sqrt(m * not_m / n[..., None]) / self.slope
 
     def loss(self, p: Array | None, n: Array, loss: str, copies: Any = 1) -> Loss:
         """Squared l2 loss, or l1 loss for large n, with `copies` categories of each kind."""
@@ -654,7 +655,7 @@ def each(name: str, value: object, check: Callable[[str, object], float]) -> Arr
     """The numbers of `value`, each checked, as float64 of the same shape."""
     array = rectangular(name, value)
     checked = [check(name, number) for number in array.ravel().tolist()]
-    return np.asarray(checked, dtype=np.float64).reshape(array.shape)
+    return floats(checked).reshape(array.shape)
 
 
 def several(name: str, values: Any, remedy: str, check: Callable[[str, Any], Any]) -> list[Any]:

@@ -8,6 +8,7 @@ plans choose among.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
@@ -25,8 +26,10 @@ from ldpstats.arguments import (
     positive_integer,
     probability,
     real_number,
+    record,
 )
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable
+from ldpstats.estimators.solvers import root
 from ldpstats.hints import guided
 from ldpstats.inference.tails import normal_critical
 from ldpstats.labels import align
@@ -59,6 +62,7 @@ _NEVER = (
 )
 
 
+@guided
 def power(
     mechanism: Any, goal: Goal, n: int, alpha: float = 0.05, design_effect: float = 1.0
 ) -> float:
@@ -82,10 +86,6 @@ def power(
     design_effect : float
         Factor by which the sampling design multiplies variances: n respondents count as
         n / design_effect.
-
-    Returns
-    -------
-    float
 
     Raises
     ------
@@ -155,12 +155,8 @@ def needed(test: PlannedTest, asked: float, design_effect: float) -> int:
     Tests of counts have a power that goes up and down as n grows. Of all numbers this is the
     first, up to about a million; beyond, of those near it.
     """
-
-    def enough(n: int) -> bool:
-        return power_at(test, n, design_effect) >= asked
-
     # A number that is enough while one fewer is not
-    last = smallest(enough, 0, 1, _MOST, _NEVER)
+    last = smallest(lambda n: power_at(test, n, design_effect) >= asked, 0, 1, _MOST, _NEVER)
     back = int(min(_WINDOW, last - 1, math.ceil(design_effect * test.zigzag(last / design_effect))))
     for start in range(last - back, last, _BLOCK):
         block = np.arange(start, min(start + _BLOCK, last))
@@ -176,7 +172,7 @@ def needed(test: PlannedTest, asked: float, design_effect: float) -> int:
 _FARTHEST = 2.0**12  # multiple of a departure that has no bounds
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Detectable(Printed):
     """The smallest effect that is found with a given power.
 
@@ -240,6 +236,7 @@ class Detectable(Printed):
         return f"{text} It is {ratio} from its null hypothesis. The truth is then\n{shown}"
 
 
+@guided
 def minimum_detectable(
     mechanism: Any,
     goal: Goal,
@@ -286,7 +283,7 @@ def minimum_detectable(
     why = ", which gives no direction"
     _, asked, effect = asked_power(ray, goal, power, alpha, design_effect, why)
 
-    def excess(multiple: float) -> float:
+    def excess(multiple: Any) -> float:
         if multiple == 0.0:
             return alpha - asked
         return power_at(ray.test(multiple, alpha), number, effect) - asked
@@ -309,9 +306,7 @@ def minimum_detectable(
         except LDPError:
             remedy += "; nor with any other n"
         raise InvalidArgument("n", number, remedy)
-    from scipy.optimize import brentq
-
-    multiple = float(brentq(excess, 0.0, end, xtol=1e-12 * end, rtol=1e-12))
+    multiple = float(root(lambda at: -excess(at), 0.0, end, xtol=1e-12 * end))
     value, truth = ray.effect(multiple), ray.truth(multiple)
     return Detectable(value, ray.unit, multiple, truth, asked, number, alpha, effect)
 
@@ -459,10 +454,7 @@ def smallest(
         if high >= most:
             raise NotAvailable(never)
         low, high = high, int(min(2 * high, most))
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return low + 1 + bisect_left(range(low + 1, high), True, key=enough)
 
 
 # -- What a recommended mechanism is to estimate best ---------------------------------------------
@@ -472,7 +464,9 @@ _GOALS = ("total", "worst")
 _LONGEST = 5  # terms of a contrast that are written out
 
 
-def objective(goal: Any, labels: pd.Index[Any]) -> tuple[str, Callable[[Mechanism, Array], float]]:
+def objective(
+    goal: Any, labels: pd.Index[Any], power: object = None
+) -> tuple[str, Callable[[Mechanism, Array], float]]:
     """What `goal` asks to be small, in words, and as a loss of one respondent, at p.
 
     The respondents that are needed are proportional to the loss; of a test it is their number.
@@ -481,8 +475,11 @@ def objective(goal: Any, labels: pd.Index[Any]) -> tuple[str, Callable[[Mechanis
         if isinstance(goal, IndependenceTest):
             remedy = "is of two variables: compare pairs of mechanisms by sample_size(..., goal=)"
             raise InvalidArgument("goal", goal.words, remedy)
-        words = f"number of respondents for power 0.8 {goal.words}"
-        return words, lambda mechanism, p: float(sample_size(mechanism, goal=goal))
+        asked = checked_power(_POWER if power is None else power, 0.05)
+        words = f"number of respondents for power {asked:g} {goal.words}"
+        return words, lambda made, p: float(sample_size(made, goal=goal, power=asked))
+    if power is not None:
+        raise InvalidArgument("power", power, "goes with a test as goal=, such as ValueTest(...)")
     if not isinstance(goal, Mapping):
         if not isinstance(goal, str):
             remedy = 'must be "total", "worst", a mapping from labels to weights, or a test'

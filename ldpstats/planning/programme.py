@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations, product
 from math import comb, fsum, prod
@@ -38,7 +38,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.errors import NotConverged
 
 _MOST = 1 << 12  # orbits that are listed: all of 12 categories that differ
@@ -46,7 +46,7 @@ _RANK = 1e-11  # relative to the largest: eigenvalues below count as zero
 _SEEN = 1e-7  # by which a contrast may leave the range of J, relatively, and still be estimated
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Goal:
     """A loss: its kind, priors (m, k), and contrasts (k, q)."""
 
@@ -62,7 +62,7 @@ class Goal:
 # -- Columns, and what they lose ------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Columns:
     """One of each orbit, ``S = base + above``: base (N,), above (N, k), codes of groups (k,)."""
 
@@ -93,11 +93,11 @@ class Columns:
     @cached_property
     def _sums(self) -> Array:
         """Sums of `above` over the groups, (N, G)."""
-        return np.asarray(self.above @ np.eye(self.sizes.size)[self.codes])
+        return self.above @ np.eye(self.sizes.size)[self.codes]
 
     @cached_property
     def T(self) -> Array:
-        return np.asarray((self._sums / self.level[:, None] / np.sqrt(self.sizes)) @ self._basis)
+        return (self._sums / self.level[:, None] / np.sqrt(self.sizes)) @ self._basis
 
     @cached_property
     def W(self) -> Array:
@@ -433,7 +433,7 @@ def channel_of(S: Array, theta: Array) -> Array:
         column = Q[:, largest]
         low = float(column.min())
         if low <= 0.0 or np.ptp(rest) == 0.0:
-            Q = np.asarray(Q / Q.sum(axis=1, keepdims=True))
+            Q = Q / Q.sum(axis=1, keepdims=True)
             continue
         # the constant c with (high + rest + c) / (low + rest + c) <= high / low
         spread = float(np.log(column.max() / low))

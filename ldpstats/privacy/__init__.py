@@ -9,6 +9,7 @@ from ldpstats.channels.certificates import (
     sequential,
     uldp,
 )
+from ldpstats.hints import of_module
 from ldpstats.privacy.beliefs import plot_posterior, posterior
 from ldpstats.privacy.garblings import OSLDP, Factors, deficiency, dominates, osldp, osldp_factors
 from ldpstats.privacy.ledger import Ledger, Spending, compose, split_budget
@@ -37,3 +38,6 @@ __all__ = [
     "split_budget",
     "uldp",
 ]
+
+
+__getattr__ = of_module(__name__)

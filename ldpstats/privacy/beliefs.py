@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from functools import reduce
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,8 @@ import pandas as pd
 
 from ldpstats.arguments import Array, distribution, numbers
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
-from ldpstats.labels import align
+from ldpstats.hints import guided
+from ldpstats.labels import Labels, align
 from ldpstats.mechanisms import Enumerated, Mechanism
 from ldpstats.models.layout import Table
 from ldpstats.models.plots import labels_of, plot_cells, title_text
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 _MOST = 1 << 26  # probabilities that are listed: half a GB
 
 
+@guided
 def posterior(mechanism: Any, p: Any, reports: Any = None, candidates: Any = None) -> pd.DataFrame:
     """What may be believed about a respondent's answer, given her report: P(answer | report).
 
@@ -115,15 +118,11 @@ def posterior(mechanism: Any, p: Any, reports: Any = None, candidates: Any = Non
     job   late
     nurse yes   0.125  0.375  0.25  0.25
     """
-    several = isinstance(mechanism, list | tuple | Mapping)
-    names: list[Any] = [None]
-    mechanisms: list[Any] = [mechanism]
-    if isinstance(mechanism, Mapping):
-        names, mechanisms = list(mechanism), list(mechanism.values())
-        if not all(isinstance(name, str) for name in names):
-            raise InvalidArgument("mechanism", names, "must have the questions' names, as text")
-    elif several:
-        names, mechanisms = [None] * len(mechanism), list(mechanism)
+    several, named = isinstance(mechanism, list | tuple | Mapping), isinstance(mechanism, Mapping)
+    mechanisms = list(mechanism.values() if named else mechanism if several else [mechanism])
+    names: list[Any] = list(mechanism) if named else [None] * len(mechanisms)
+    if named and not all(isinstance(name, str) for name in names):
+        raise InvalidArgument("mechanism", names, "must have the questions' names, as text")
     if not mechanisms or not all(isinstance(one, Mechanism) for one in mechanisms):
         remedy = "must be a mechanism, a list of them, or a dictionary of them by question"
         raise InvalidArgument("mechanism", mechanism, remedy)
@@ -143,8 +142,7 @@ def posterior(mechanism: Any, p: Any, reports: Any = None, candidates: Any = Non
         outputs: list[Any] = [one.outputs for one in mechanisms]
         _check_size(float(np.prod([float(len(own)) for own in outputs])) * law.size)
         rows = reduce(np.kron, [one.channel().matrix().T for one in mechanisms])
-        every = pd.MultiIndex.from_product(outputs)
-        labels = every.to_list() if len(outputs) > 1 else outputs[0]
+        labels = list(product(*outputs)) if len(outputs) > 1 else outputs[0]
     else:
         rows, labels = _likelihoods(mechanisms, names, reports, candidates, law.size, several)
     joint = rows * law
@@ -159,11 +157,12 @@ def posterior(mechanism: Any, p: Any, reports: Any = None, candidates: Any = Non
         warnings.warn(
             f"{some}: cannot be reported under p, so there is no posterior: nan",
             LDPWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     total[places] = np.nan
-    index = _index(answers, names, "answer", every=True)
-    return Table(joint / total[:, None], _index(labels, names, "report"), index)
+    columns = list(product(*answers)) if len(names) > 1 else answers[0]
+    index = _index(labels, names, "report"), _index(columns, names, "answer")
+    return Table(joint / total[:, None], *index)
 
 
 def _likelihoods(
@@ -175,7 +174,7 @@ def _likelihoods(
     several: bool,
 ) -> tuple[Array, Any]:
     """Rows proportional to P(report | answer), (n, size), of a respondent each, and labels."""
-    columns = [reports]
+    columns = list(reports) if isinstance(reports, list | tuple) and several else [reports]
     if several:
         remedy = f"must have one column of reports for each of the {len(names)} mechanisms"
         if isinstance(reports, pd.DataFrame | Mapping):
@@ -183,9 +182,7 @@ def _likelihoods(
             if None not in names and (set(order) != set(names) or len(order) != len(names)):
                 raise InvalidArgument("reports", order, f"must be of the questions {names}")
             columns = [reports[name] for name in (order if None in names else names)]
-        elif isinstance(reports, list | tuple):
-            columns = list(reports)
-        else:
+        elif not isinstance(reports, list | tuple):
             raise InvalidArgument("reports", reports, remedy)
         if len(columns) != len(names):
             raise InvalidArgument("reports", f"{len(columns)} columns", remedy)
@@ -218,16 +215,11 @@ def _check_size(size: float) -> None:
         )
 
 
-def _index(labels: Any, names: list[Any], default: str, every: bool = False) -> pd.Index[Any]:
-    """Labels of rows or columns, with the names of the questions."""
-    index: pd.Index[Any]
+def _index(labels: Any, names: list[Any], default: str) -> Labels:
+    """Labels of rows or columns, or combinations of them, with the names of the questions."""
     if len(names) == 1:
-        index = pd.Index(labels[0] if every else labels, name=names[0] or default)
-    elif every:
-        index = pd.MultiIndex.from_product(labels, names=names)
-    else:
-        index = pd.MultiIndex.from_tuples(list(labels), names=names)
-    return index
+        return pd.Index(labels, name=names[0] or default)  # type: ignore[no-any-return]
+    return pd.MultiIndex.from_tuples(labels, names=names)
 
 
 # -- the picture ---------------------------------------------------------------------------------
@@ -291,20 +283,19 @@ def plot_posterior(
         )
     rows, columns = labels_of(_flat(beliefs.index)), labels_of(_flat(beliefs.columns))
     text = title_text(title, "What a report says about the answer")
-    before = p is not None
-    if before:
+    if p is not None:
         values = np.vstack([_law(p, beliefs.columns), values])
         rows = ["before", *rows]
     texts = [[f"{v:.{n}f}" if np.isfinite(v) else "" for v in values.flat] for n in (3, 2)]
     texts = texts if len(columns) <= _WRITTEN else []
     names = _name(beliefs.columns, "answer"), _name(beliefs.index, "report")
     ax = plot_cells(values, (rows, columns), texts, ax, text, names, "probability of the answer")
-    if before:
+    if p is not None:
         ax.axhline(1.0, color="0.2", lw=1.5)
     return ax
 
 
-def _law(p: Any, columns: pd.Index[Any]) -> Array:
+def _law(p: Any, columns: Labels) -> Array:
     """The distribution before the report, in the order of the columns."""
     if not isinstance(columns, pd.MultiIndex):
         return _joint_law(p, [columns], [None])
@@ -315,14 +306,14 @@ def _law(p: Any, columns: pd.Index[Any]) -> Array:
     return law[pd.MultiIndex.from_product(answers).get_indexer(columns)]
 
 
-def _flat(index: pd.Index[Any]) -> pd.Index[Any]:
+def _flat(index: Labels) -> Labels:
     """Labels as text, combinations joined."""
     if isinstance(index, pd.MultiIndex):
         return pd.Index([", ".join(map(str, labels)) for labels in index])
     return index
 
 
-def _name(index: pd.Index[Any], default: str) -> str:
+def _name(index: Labels, default: str) -> str:
     names = [str(name) for name in index.names if name not in (None, default)]
     return f"{default} ({', '.join(names)})" if names else default
 
@@ -330,9 +321,9 @@ def _name(index: pd.Index[Any], default: str) -> str:
 # -- a joint distribution, as a caller passes it --------------------------------------------------
 
 
-def _joint_law(p: Any, answers: list[pd.Index[Any]], names: list[Any]) -> Array:
+def _joint_law(p: Any, answers: list[Labels], names: list[Any]) -> Array:
     """The joint distribution of answers to named questions, flat: the last changes fastest."""
-    shape = tuple(len(labels) for labels in answers)
+    shape = tuple(map(len, answers))
     size = int(np.prod(shape))
     if len(shape) == 1:
         return distribution("p", align("p", p, answers[0]), size)
@@ -352,7 +343,7 @@ def _joint_law(p: Any, answers: list[pd.Index[Any]], names: list[Any]) -> Array:
     return distribution("p", array.reshape(-1), size)
 
 
-def _aligned(p: Any, answers: list[pd.Index[Any]], names: list[Any]) -> Array:
+def _aligned(p: Any, answers: list[Labels], names: list[Any]) -> Array:
     """A Series by combination in the order of the answers; levels with names go by these."""
     given = list(p.index.names)
     if len(set(names)) == len(names) and set(given) == set(names):

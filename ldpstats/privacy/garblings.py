@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, Printed
-from ldpstats.channels.certificates import Guarded, as_channel, sensitive_mask, uldp
+from ldpstats.arguments import Array
+from ldpstats.channels.certificates import Guarantee, Guarded, as_channel, sensitive_mask, uldp
 from ldpstats.channels.structured import Channel, Dense
 from ldpstats.errors import InvalidArgument, NotAvailable, NotConverged
-from ldpstats.labels import as_labels
+from ldpstats.labels import Codes, Labels, Mask, as_labels
 
 _ALIKE = 1e-9  # of a row's total variation: what rounding of a typed or computed matrix may be
 _RATIO = 1e-13  # by which columns may differ, relatively, that are the same but for their size
@@ -133,11 +133,10 @@ def _bounds(A: Any, B: Any) -> tuple[float, float]:
         places = others.get_indexer(labels)
         if np.any(places < 0):
             missing = labels[places < 0].tolist()[0]
-            raise InvalidArgument(
-                "B",
-                others.tolist(),
-                f"has no category {missing!r}, which A has: pass channel() to compare by position",
+            remedy = (
+                f"has no category {missing!r}, which A has: pass channel() to compare by position"
             )
+            raise InvalidArgument("B", others.tolist(), remedy)
         second = second[places]
     if first.shape == second.shape and np.array_equal(first, second):
         return 0.0, 0.0
@@ -156,10 +155,8 @@ def _bounds(A: Any, B: Any) -> tuple[float, float]:
     most = float(np.abs(first @ R - second).sum(axis=1).max() / 2.0)
     M = M - (M.max(axis=1, keepdims=True) + M.min(axis=1, keepdims=True)) / 2.0
     scale = float(np.abs(M).max(axis=1).sum()) * 2.0
-    if scale == 0.0:
-        return 0.0, most
     gain = float((M * second).sum() - (first.T @ M).max(axis=1).sum())
-    return max(gain / scale, 0.0), most
+    return max(gain / scale, 0.0) if scale else 0.0, most
 
 
 def _matrix(name: str, given: Any) -> Array:
@@ -174,7 +171,7 @@ def _matrix(name: str, given: Any) -> Array:
     return channel.matrix()
 
 
-def _labels(name: str, given: Any) -> pd.Index[Any] | None:
+def _labels(name: str, given: Any) -> Labels | None:
     if isinstance(given, pd.DataFrame):
         numbered = given.index.equals(pd.RangeIndex(len(given)))
         return None if numbered else as_labels(f"{name}.index", given.index)
@@ -228,7 +225,7 @@ def _programme(A: Array, B: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class OSLDP(Printed):
+class OSLDP(Guarantee):
     """What a channel guarantees to sensitive categories one-sidedly: the certificate of `osldp`.
 
     Parameters
@@ -254,25 +251,16 @@ class OSLDP(Printed):
     """
 
     epsilon: float
-    sensitive: npt.NDArray[np.bool_]
+    sensitive: Mask
     n_shared: float
     n_apart: float
     raised: Array | None
     reason: str = ""
 
-    @property
-    def holds(self) -> bool:
-        """Whether the guarantee holds with a finite epsilon."""
-        return bool(np.isfinite(self.epsilon))
-
     def __str__(self) -> str:
-        k, S = self.sensitive.size, int(self.sensitive.sum())
-        verdict = f"epsilon {self.epsilon:.12g}" if self.holds else f"no epsilon: {self.reason}"
-        return (
-            f"One-sided LDP of {S} sensitive among {k} categories: {verdict}\n"
-            f"  reports of sensitive categories  {self.n_shared:.6g}\n"
-            f"  reports of others only           {self.n_apart:.6g}"
-        )
+        numbers = self.n_shared, self.n_apart
+        names = "reports of sensitive categories", "reports of others only"
+        return self._text("One-sided LDP", dict(zip(names, numbers, strict=True)))
 
 
 def osldp(Q: Channel | Guarded | npt.ArrayLike, sensitive: Any = None) -> OSLDP:
@@ -371,8 +359,8 @@ class Factors:
 
     uldp: Dense
     processing: Array
-    kept: npt.NDArray[np.int64]
-    revealed: npt.NDArray[np.int64]
+    kept: Codes
+    revealed: Codes
     epsilon: float
 
 

@@ -14,7 +14,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import prod
 from typing import Any, Self
 
@@ -40,7 +40,7 @@ from ldpstats.clients.device import (
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.documents import number_to_json
 from ldpstats.errors import BudgetSpent, InvalidArgument, NotAvailable, shorten
-from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.base import Mechanism, set_fields
 from ldpstats.mechanisms.custom import CustomMechanism
 from ldpstats.mechanisms.pum import PUM
 from ldpstats.mechanisms.rappor import RAPPOR, BooleanRAPPOR
@@ -48,7 +48,6 @@ from ldpstats.models.layout import Table, one_line
 
 _FORMAT, _VERSION = "ldpstats-ledger", 1
 _FIELDS = {"format", "version", "limit", "entries", "fingerprint"}
-_KEEPING = (RAPPOR, BooleanRAPPOR)  # whose clients keep permanent responses
 _NUMBER = "must be a number of at least 0, in nats; inf is no privacy"
 
 _ROUNDING = 1e-12  # relative, of sums
@@ -140,8 +139,6 @@ class Ledger(Specified):
         """The largest total epsilon, in nats; None for no limit."""
         return self._limit
 
-    # -- what was spent ----------------------------------------------------------------------
-
     @property
     def total(self) -> float:
         """Epsilon of all reports together, in nats."""
@@ -176,10 +173,9 @@ class Ledger(Specified):
         """
         chance = probability("delta", delta, one=False)
         entries = self.entries
-        partial = [entry for entry in entries if entry.sensitive is not None]
         if chance == 0.0:
             return self.total
-        if partial:
+        if partial := [entry for entry in entries if entry.sensitive is not None]:
             raise NotAvailable(
                 f"delta={delta!r}: {partial[0].question!r} protects some categories only, for "
                 "which epsilons add up: use delta=0"
@@ -213,11 +209,11 @@ class Ledger(Specified):
         >>> ledger.epsilon_of("job", "spy"), ledger.epsilon_of("job", "cook")
         (1.0, inf)
         """
-        known = tuple(dict.fromkeys(entry.question for entry in self.entries))
-        if not known:
+        costs = _costs(self.entries)
+        if not costs:
             raise InvalidArgument("question", question, "has no entries: the ledger is empty")
-        name = one_of("question", question, known)
-        about = [(entry, cost) for entry, cost in _costs(self.entries) if entry.question == name]
+        name = one_of("question", question, tuple({entry.question: None for entry, _ in costs}))
+        about = [(entry, cost) for entry, cost in costs if entry.question == name]
         if not all(entry.protects(category) for entry, _ in about):
             return np.inf
         return compose([cost for _, cost in about])
@@ -358,9 +354,8 @@ class Ledger(Specified):
         """Refuse what would exceed the limit."""
         if self.limit is None:
             return
-        before, after = (
-            compose([cost for _, cost in _costs(some)]) for some in (spent, (*spent, *more))
-        )
+        costs = [cost for _, cost in _costs((*spent, *more))]
+        before, after = compose(costs[: len(spent)]), compose(costs)
         if after > self.limit * (1.0 + _ROUNDING):
             names = ", ".join(repr(entry.question) for entry in more)
             left = max(self.limit - before, 0.0)
@@ -490,28 +485,22 @@ class Ledger(Specified):
         if not entries:
             return repr(self)
         table = _entries_table(entries[:_MOST_LINES])
-        columns = ["question", "wave", "reports", "epsilon", "added"]
-        columns += [
-            name for name, usual in _USUAL.items() if (table[name].fillna("") != usual).any()
-        ]
-        for name in table.columns.intersection(["question", "wave", "permanent", "protects"]):
+        for name in ("question", "wave", "permanent", "protects"):
             table[name] = [one_line(text, _LONGEST) for text in table[name].fillna("")]
+        columns = ["question", "wave", "reports", "epsilon", "added"]
+        columns += [name for name, usual in _USUAL.items() if (table[name] != usual).any()]
         text = table[columns].to_string(index=False, float_format="{:.6g}".format)
         more = len(entries) - len(table)
-        return f"{self!r}\n{text}" + (
-            f"\nand {more:,} more entries; table() has all" if more else ""
-        )
+        text += f"\nand {more:,} more entries; table() has all" if more else ""
+        return f"{self!r}\n{text}"
 
     def _repr_html_(self) -> str:
-        rows = [(f"{name}", f"{value:.6g}") for name, value in self.by().items()]
-        return html_table(repr(self), rows)
+        return html_table(repr(self), [(f"{k}", f"{v:.6g}") for k, v in self.by().items()])
 
 
 def _checked_limit(limit: object) -> float | None:
-    if limit is None:
-        return None
     remedy = "must be a positive finite number (in nats), or None for no limit"
-    return _positive("limit", limit, remedy)
+    return None if limit is None else _positive("limit", limit, remedy)
 
 
 # -- entries: what reports of one question in one wave spent --------------------------------------
@@ -559,19 +548,24 @@ class Spending:
     fingerprint: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("question", "wave", "mechanism", "fingerprint"):
-            object.__setattr__(self, name, _text(name, getattr(self, name), name != "question"))
-        if self.permanent is not None:
-            object.__setattr__(self, "permanent", _text("permanent", self.permanent, False))
-        for name in ("epsilon", "lifetime"):
-            object.__setattr__(self, name, _nats(name, getattr(self, name)))
-        object.__setattr__(self, "reports", positive_integer("reports", self.reports))
+        for name in ("question", "permanent", "wave", "mechanism", "fingerprint"):
+            value = getattr(self, name)
+            if name != "permanent" or value is not None:
+                empty = name not in ("question", "permanent")
+                if not isinstance(value, str) or not (empty or value.strip()):
+                    raise InvalidArgument(
+                        name, value, f"must be {'' if empty else 'non-empty '}text"
+                    )
+                set_fields(self, **{name: str.__str__(value)})
+        set_fields(self, epsilon=_nats("epsilon", self.epsilon))
+        set_fields(self, lifetime=_nats("lifetime", self.lifetime))
+        set_fields(self, reports=positive_integer("reports", self.reports))
         if self.sensitive is not None:
             remedy = "must be a list of labels, or None where all categories are protected"
             labels = listed("sensitive", self.sensitive, remedy)
             if not all(isinstance(label, str | int | float | bool) for label in labels):
                 raise InvalidArgument("sensitive", self.sensitive, remedy)
-            object.__setattr__(self, "sensitive", tuple(labels))
+            set_fields(self, sensitive=tuple(labels))
 
     @property
     def alone(self) -> float:
@@ -605,28 +599,21 @@ def _spending_of(
     """The entry of reports of a mechanism, or of a number that is their epsilon."""
     if isinstance(mechanism, PUM):  # its bots stand for her own categories: those are hers to keep
         mechanism = mechanism.common
-    if not isinstance(mechanism, Instrument):
-        remedy = f"must be a mechanism, a questionnaire or an epsilon, which {_NUMBER}"
-        epsilon = _nats("mechanism", mechanism, remedy)
-        lifetime = np.inf if permanent is None else epsilon
-        return Spending(question, epsilon, wave, "", reports, None, permanent, lifetime)
-    epsilon, lifetime = mechanism._spent(), np.inf
-    if permanent is not None:
-        made_by: Any = mechanism
-        keeps = isinstance(made_by, _KEEPING)  # a response, which is reported with new noise
-        keeps = keeps or (isinstance(made_by, CustomMechanism) and made_by.permanent is not None)
-        lifetime = made_by.lifetime_epsilon if keeps else epsilon
-    labels = mechanism.sensitive if isinstance(mechanism, Mechanism) else None
-    return Spending(
-        question,
-        epsilon,
-        wave,
-        str(mechanism),
-        reports,
-        None if labels is None else tuple(labels.tolist()),
-        permanent,
-        lifetime,
-        mechanism.fingerprint,
+    made_by: Any = mechanism
+    known = isinstance(made_by, Instrument)
+    remedy = f"must be a mechanism, a questionnaire or an epsilon, which {_NUMBER}"
+    epsilon = lifetime = made_by._spent() if known else _nats("mechanism", made_by, remedy)
+    # a response that is kept, and reported with new noise
+    keeps = isinstance(made_by, CustomMechanism) and made_by.permanent is not None
+    if permanent is None:
+        lifetime = np.inf
+    elif keeps or isinstance(made_by, RAPPOR | BooleanRAPPOR):
+        lifetime = made_by.lifetime_epsilon
+    labels = made_by.sensitive if isinstance(made_by, Mechanism) else None
+    protected = None if labels is None else tuple(labels.tolist())
+    spent = Spending(question, epsilon, wave, "", reports, protected, permanent, lifetime)
+    return (
+        replace(spent, mechanism=str(made_by), fingerprint=made_by.fingerprint) if known else spent
     )
 
 
@@ -636,12 +623,9 @@ def _spending_from_dict(place: int, document: object) -> Spending:
     fields = set(Spending.__dataclass_fields__)
     if not isinstance(document, dict) or set(document) != fields:
         raise InvalidArgument(name, document, f"must be an object with the fields {sorted(fields)}")
-    given = dict(document)
-    for number in ("epsilon", "lifetime"):
-        if given[number] == "inf":
-            given[number] = np.inf
+    infinite = {k: np.inf for k in ("epsilon", "lifetime") if document[k] == "inf"}
     try:
-        return Spending(**given)
+        return Spending(**document | infinite)
     except InvalidArgument as error:
         raise InvalidArgument(f"{name}.{error.name}", shorten(document), error.remedy) from None
 
@@ -652,13 +636,8 @@ class _LedgerFile(StateFile):
     def opened_with(self, entries: tuple[Spending, ...], limit: float | None) -> float | None:
         """Make the file with these if there is none; the limit that holds."""
         head = {"format": "ldpstats-ledger-file", "version": 1, "limit": limit}
-        with self._failures():
-            if os.path.lexists(self.path) and not os.path.isfile(self.path):
-                raise self.refusal("is no regular file: give the name of a file")
-            if not os.path.lexists(self.path):
-                self._create(_lines([head, *(entry.to_dict() for entry in entries)]))
-            written, kept = self._parsed(self._read())
-            self.refuse_shared()
+        written: float | None
+        written, kept = self.opened(lambda: [head, *(entry.to_dict() for entry in entries)])
         if entries and kept[: len(entries)] != entries:
             raise self.refusal("has other entries: give entries only for a file that is new")
         if limit is not None and written != limit:
@@ -668,7 +647,7 @@ class _LedgerFile(StateFile):
     def entries(self) -> tuple[Spending, ...]:
         """All that are in the file now."""
         with self._failures():
-            return self._parsed(self._read())[1]
+            return self._split(self._read())[1]
 
     @contextmanager
     def growing(self) -> Iterator[tuple[tuple[Spending, ...], Callable[[list[Spending]], None]]]:
@@ -679,7 +658,7 @@ class _LedgerFile(StateFile):
 
                 def write(more: list[Spending]) -> None:
                     try:
-                        left = _lines(entry.to_dict() for entry in more)
+                        left = self._content(entry.to_dict() for entry in more)
                         while left:
                             left = left[file.write(left) or 0 :]
                         os.fsync(file.fileno())
@@ -687,9 +666,12 @@ class _LedgerFile(StateFile):
                         file.truncate(len(content))
                         raise
 
-                yield self._parsed(content)[1], write
+                yield self._split(content)[1], write
 
-    def _parsed(self, content: bytes) -> tuple[float | None, tuple[Spending, ...]]:
+    def _content(self, documents: Iterable[dict[str, Any]]) -> bytes:
+        return "".join(json.dumps(document) + "\n" for document in documents).encode("ascii")
+
+    def _split(self, content: bytes) -> tuple[float | None, tuple[Spending, ...]]:
         """The limit and the entries."""
         try:
             head, *rest = [json.loads(line) for line in content.decode("ascii").splitlines()]
@@ -700,16 +682,6 @@ class _LedgerFile(StateFile):
         except (ValueError, TypeError, KeyError, RecursionError):  # of JSON and of entries
             pass
         raise self.refusal("is no file of a ledger, or is damaged: restore it from a copy")
-
-
-def _lines(documents: Iterable[dict[str, Any]]) -> bytes:
-    return "".join(json.dumps(document) + "\n" for document in documents).encode("ascii")
-
-
-def _text(name: str, value: object, empty: bool) -> str:
-    if not isinstance(value, str) or not (empty or value.strip()):
-        raise InvalidArgument(name, value, f"must be {'' if empty else 'non-empty '}text")
-    return str.__str__(value)
 
 
 def _costs(entries: Sequence[Spending]) -> list[tuple[Spending, float]]:
@@ -728,19 +700,14 @@ def _costs(entries: Sequence[Spending]) -> list[tuple[Spending, float]]:
 
 def _entries_table(entries: Sequence[Spending]) -> pd.DataFrame:
     """A row an entry."""
-    columns = {
-        "question": [entry.question for entry in entries],
-        "wave": [entry.wave for entry in entries],
-        "mechanism": [entry.mechanism for entry in entries],
-        "reports": [entry.reports for entry in entries],
-        "epsilon": [entry.alone for entry in entries],
-        "added": [cost for _, cost in _costs(entries)],
-        "permanent": [entry.permanent for entry in entries],
-        "protects": [
-            "all" if e.sensitive is None else ", ".join(map(str, e.sensitive)) for e in entries
-        ],
-    }
-    return pd.DataFrame(columns)
+    names = ("question", "wave", "mechanism", "reports", "alone", "permanent", "sensitive")
+    table = pd.DataFrame({name: [getattr(one, name) for one in entries] for name in names})
+    table.insert(5, "added", [cost for _, cost in _costs(entries)])
+    protected = (
+        "all" if e.sensitive is None else ", ".join(map(str, e.sensitive)) for e in entries
+    )
+    table["sensitive"] = list(protected)
+    return table.rename(columns={"alone": "epsilon", "sensitive": "protects"})
 
 
 # -- epsilon of several reports about one respondent ----------------------------------------------

@@ -111,18 +111,14 @@ class Amplification:
         n, target = self.honest, self.delta
         bounds = [1.0, clones(self.local_epsilon).delta(value, n, target)]
         laws = _both_orders(self._pairs.blankets)
-        if 0 < len(laws) <= 2:
-            bounds.append(max(law.delta(value, n, target) for law in laws))
-        elif laws:  # coarse bounds say which need not be computed finely
-            coarse = [(law.delta(value, n, target, _COARSE), i) for i, law in enumerate(laws)]
+        if laws:  # coarse bounds say which need not be computed finely
+            coarse = [law.delta(value, n, target, _COARSE) for law in laws]
             worst = 0.0
-            for bound, i in sorted(coarse, reverse=True):
-                if bound <= worst:
-                    break
-                worst = max(worst, min(bound, laws[i].delta(value, n, target)))
+            for i in np.argsort(coarse)[::-1]:
+                if coarse[i] > worst:
+                    worst = max(worst, min(coarse[i], laws[i].delta(value, n, target)))
             bounds.append(worst)
-        two = _two_reports(self._pairs, n, target)
-        if two is not None:
+        if (two := _two_reports(self._pairs, n, target)) is not None:
             bounds.append(two.delta_above(value, target))
         return min(bounds)
 
@@ -254,8 +250,7 @@ def epsilon_bounds(pairs: ShuffledPairs, n: int, delta: float) -> dict[str, floa
     """Upper bounds of epsilon by method, none above that of one report."""
     local, blankets = pairs.epsilon, pairs.blankets
     bounds = {}
-    two = _two_reports(pairs, n, delta)
-    if two is not None:
+    if (two := _two_reports(pairs, n, delta)) is not None:
         # for all answers of others, from the epsilon of the worst that were tried on
         below = partial(two.delta_below, target=delta)
         least = smallest(below, delta, 0.0, local, near(blankets[0], n, delta))
@@ -279,8 +274,7 @@ def epsilon_bounds(pairs: ShuffledPairs, n: int, delta: float) -> dict[str, floa
 
 def lower_bound(pairs: ShuffledPairs, n: int, delta: float, top: float) -> float:
     """A lower bound of epsilon by attacks, at most `top`; NaN where none can be computed."""
-    two = _two_reports(pairs, n, delta)
-    if two is not None:
+    if (two := _two_reports(pairs, n, delta)) is not None:
         start = near(pairs.blankets[0], n, delta)
         return _largest(partial(two.delta_below, target=delta), delta, 0.0, top, start)
     laws = [law for law in pairs.attacks if law.window(n, delta) <= WINDOW]
@@ -310,12 +304,11 @@ def hoeffding_delta(law: ReportLaws, epsilon: float, n: int) -> float:
     """Balle, Bell, Gascon, Nissim (2019), section 5: delta by Hoeffding's inequality."""
     possible = law.first + law.second > 0.0
     gamma = float(law.others[possible].sum())
-    width, drift = 0.0, np.expm1(epsilon)
-    for side in (law, law.swapped()):
-        values = side.values(epsilon)[possible] * gamma
-        width = max(width, float(values.max() - values.min()))
+    drift = np.expm1(epsilon)
     if drift == 0.0:
         return 1.0
+    sides = law.values(epsilon), law.swapped().values(epsilon)
+    width = gamma * max(float(np.ptp(values[possible])) for values in sides)
     ratio = (drift / width) ** 2
     kept = n * np.log1p(gamma * np.expm1(-2.0 * ratio))
     return float(min(1.0, np.exp(kept) / (4.0 * gamma * n * drift) * width**2))
@@ -328,31 +321,22 @@ def smallest(bound: Bound, delta: float, start: float, top: float, near: float) 
     # the end of the range where the bound holds is returned: `top` if it is nowhere smaller
     low, high, goal = start, top, float(np.log(delta))
     guess = near if low < near < high else (low + high) / 2.0
-    known: list[tuple[float, float]] = []
-    for _ in range(200):
+    a = f = 0.0  # the guess before, and its value
+    for tries in range(200):
         if high - low <= _TOLERANCE * high:
             break
         value = float(np.log(max(bound(guess), 1e-320))) - goal
         low, high = (guess, high) if value > 0.0 else (low, guess)
-        known = [*known[-1:], (guess, value)]
-        guess = _secant(known, low, high)
+        # the zero of the secant, a little to the side where the end of the range is farther
+        zero = guess * (1.02 if value > 0.0 else 0.98)
+        if tries:
+            flat = f == value or abs(value) > 0.5 * abs(f) > 5.0
+            zero = np.inf if flat else guess - value * (guess - a) / (value - f)
+            margin = 0.4 * _TOLERANCE * high
+            zero += margin if high - zero > zero - low else -margin
+        a, f = guess, value
+        guess = zero if low < zero < high else (low + high) / 2.0
     return high
-
-
-def _secant(known: Sequence[tuple[float, float]], low: float, high: float) -> float:
-    """The secant's zero, moved a little to the side where the end of the range is farther."""
-    middle = (low + high) / 2.0
-    b, g = known[-1]
-    if len(known) == 1:
-        zero = b * (1.02 if g > 0.0 else 0.98)
-        return zero if low < zero < high else middle
-    a, f = known[0]
-    if f == g or abs(g) > 0.5 * abs(f) > 5.0:
-        return middle
-    zero = b - g * (b - a) / (g - f)
-    margin = 0.4 * _TOLERANCE * high
-    zero += margin if high - zero > zero - low else -margin
-    return zero if low < zero < high else middle
 
 
 def near(laws: ReportLaws, n: int, delta: float) -> float:
@@ -426,27 +410,22 @@ def clones(epsilon: float) -> ReportLaws:
 
 def shuffled_pairs(mechanism: Any) -> ShuffledPairs:
     """The pairs of a mechanism, a channel or a matrix Q; refused if epsilon is infinite."""
-    if isinstance(mechanism, Hashed):
-        # The report holds a cohort that the device drew at random. The worst pair shares no cell in
-        # any cohort: of every pair that does, the values of `ReportLaws` are smaller in convex
-        # order (a sum of opposed variables varies less than one of independent).
-        worst, epsilon = mechanism.worst_channel(), mechanism.epsilon
-        if not np.isfinite(epsilon):
-            raise NotAvailable(f"{mechanism} does not protect answers: epsilon is infinite")
-        if isinstance(worst, Uniformised) and np.ndim(worst.b) == 0 and worst.a >= 0.0:
-            return ShuffledPairs(epsilon, _uniformised(worst, epsilon).blankets, ())
-        if isinstance(worst, Bits):
-            return ShuffledPairs(epsilon, (_bits(worst.p1, worst.p0, mechanism.n_owned),), ())
-        return ShuffledPairs(epsilon, (), ())
-    channel = as_channel("mechanism", mechanism)
-    epsilon = channel.epsilon()
+    # A report of hashes holds a cohort, drawn at random. The worst pair shares no cell in any: of
+    # every pair that does, the values of `ReportLaws` are smaller in convex order (a sum of opposed
+    # variables varies less than one of independent).
+    hashed = isinstance(mechanism, Hashed)
+    channel: Any = mechanism.worst_channel() if hashed else as_channel("mechanism", mechanism)
+    epsilon = mechanism.epsilon if hashed else channel.epsilon()
     if not np.isfinite(epsilon):
         raise NotAvailable(
             "a report can rule out an answer (epsilon is infinite for some categories): no number "
             "of other reports hides that. Shuffling amplifies mechanisms that protect every answer"
         )
     if isinstance(channel, Uniformised) and np.ndim(channel.b) == 0 and channel.a >= 0.0:
-        return _uniformised(channel, epsilon)
+        pairs = _uniformised(channel, epsilon)
+        return ShuffledPairs(epsilon, pairs.blankets, ()) if hashed else pairs
+    if hashed:
+        return ShuffledPairs(epsilon, (_bits(channel.p1, channel.p0, mechanism.n_owned),), ())
     if not (isinstance(channel, Bits) and channel.unary):
         return _pairs_of_rows(channel, epsilon)
     p1, p0 = channel.p1, channel.p0
@@ -512,12 +491,11 @@ def _pairs_of_rows(channel: Channel, epsilon: float) -> ShuffledPairs:
     pairs = sorted(distinct.values(), key=lambda pair: -pair[0].spread())
     blankets = tuple(pair[0] for pair in pairs) if len(pairs) <= _MOST_LAWS else ()
     # Attacks: all others hold one answer; reports are read as for the one, the other or neither.
-    first, second = Q[pairs[0][1]], Q[pairs[0][2]]
-    kind = np.where(first > second * (1.0 + 1e-9), 0, np.where(second > first * (1.0 + 1e-9), 1, 2))
-    read = [np.bincount(kind, weights=row, minlength=3) for row in Q[:_MOST_ATTACKS]]
-    one, another = (np.bincount(kind, weights=row, minlength=3) for row in (first, second))
-    drawn = one + another > 0.0
-    attacks = tuple(ReportLaws(others[drawn], one[drawn], another[drawn]) for others in read)
+    _, x, other = pairs[0]
+    above = Q[[x, other]] > Q[[other, x]] * (1.0 + 1e-9)
+    read = Q @ np.eye(3)[np.select(list(above), [0, 1], 2)]
+    read = read[:, read[x] + read[other] > 0.0]
+    attacks = tuple(ReportLaws(others, read[x], read[other]) for others in read[:_MOST_ATTACKS])
     return ShuffledPairs(epsilon, blankets, attacks)
 
 
@@ -644,9 +622,7 @@ class ReportLaws:
         others, first, second = others[drawn], first[drawn], second[drawn]
         ratios = np.round(np.log(np.array([first, second]) / others + 1e-300), 12)
         _, place = np.unique(ratios, axis=1, return_inverse=True)
-        place = place.reshape(-1)
-        laws = [np.bincount(place, weights=law) for law in (others, first, second)]
-        return cls(*laws)
+        return cls(*(np.bincount(place.ravel(), law) for law in (others, first, second)))
 
     def swapped(self) -> ReportLaws:
         """The two answers in the other order."""
@@ -716,24 +692,21 @@ def _three_kinds(
 
     middle = _middle(values)
     rest = 0.0 if middle < 0 else float(values[middle])
-    high, low = float(values.max()), float(values.min())
     top, bottom = int(np.argmax(values)), int(np.argmin(values))
-    share = float(weights[top] + weights[bottom]) if middle >= 0 else 1.0
-    ratio = float(weights[top] / (weights[top] + weights[bottom]))
+    apart = float(weights[top] + weights[bottom])
+    share, ratio = apart if middle >= 0 else 1.0, float(weights[top]) / apart
     t, mass = binomial_window(n, share, _CUT * target)
     cut = 0.0 if share >= 1.0 else _CUT * target
-    base = low * t + rest * (n - t)
-    slope = high - low
+    base = values[bottom] * t + rest * (n - t)
+    slope = values[top] - values[bottom]
     least = np.clip(np.floor(-base / slope) + 1.0, 0.0, t + 1.0)  # of the highest kind
-    more, fewer = np.maximum(t - 1.0, 0.0), t
 
     def tail(start: Array, size: Array) -> Array:
         above = bdtrc(np.clip(start - 1.0, 0.0, size), size.astype(int), ratio)
         return np.where(start <= 0.0, 1.0, np.where(start > size, 0.0, above))
 
-    gain = slope * t * ratio * tail(least - 1.0, more)
-    gain = np.where(t > 0.0, gain, 0.0)
-    loss = base * tail(least, fewer)
+    gain = slope * t * ratio * tail(least - 1.0, np.maximum(t - 1.0, 0.0))
+    loss = base * tail(least, t)
     divergence = float(mass @ np.maximum(gain + loss, 0.0)) / n
     error = _ROUNDING_OF_TAILS * float(mass @ (np.abs(gain) + np.abs(loss))) / n
     return divergence, cut, error
@@ -784,20 +757,18 @@ class TwoReports:
             product = np.fft.rfft(first, length) * np.fft.rfft(second, length)
             mass = np.maximum(np.fft.irfft(product, length)[:size], 0.0)
             noise = 1e-15 * np.log2(length) * float(np.sqrt((first @ first) * (second @ second)))
-        terms = gain * np.append(0.0, mass), loss * np.append(mass, 0.0)
-        moved, stayed = np.append(terms[0], 0.0), np.append(terms[1], 0.0)
-        sums = moved[:-1] + stayed[:-1]
+        one, none = gain * np.append(0.0, mass), loss * np.append(mass, 0.0)
+        sums = one + none
         divergence = float(np.maximum(sums, 0.0).sum())
-        error = _ROUNDING_OF_TWO * float((np.abs(terms[0]) - terms[1]) @ (sums > 0.0))
+        error = _ROUNDING_OF_TWO * float((one - none) @ (sums > 0.0))
         scale = gain - loss
         return divergence, error + 2.0 * _CUT_OF_TWO * target * scale + noise * mass.size * scale
 
     def delta_below(self, epsilon: float, target: float) -> float:
         """A lower bound of the divergence: the largest of some numbers m; of all for small n."""
         largest, n = 0.0, self.n
-        tried = range(n) if n <= _ALL else sorted({(n - 1) * i // 4 for i in range(5)})
         for side in self.sides:
-            for m in tried:
+            for m in range(n) if n <= _ALL else [(n - 1) * i // 4 for i in range(5)]:
                 delta, error = side.split_delta(epsilon, m, n - 1 - m, target)
                 largest = max(largest, delta - error)
         return largest
@@ -821,10 +792,9 @@ class TwoReports:
 
     def delta_above(self, epsilon: float, target: float) -> float:
         """An upper bound of the divergence, whatever m is: exact for small n, else by blocks."""
-        bounds = [
+        return max(
             side._block(epsilon, *block, target) for side in self.sides for block in side._blocks()
-        ]
-        return max(0.0, *bounds)
+        )
 
     def _blocks(self) -> list[tuple[int, int]]:
         """Ranges of m that cover all of them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from ldpstats.arguments import listed
 from ldpstats.errors import InvalidArgument
 from ldpstats.programs import steps
 from ldpstats.programs.polynomials import Chance, Polynomial, chance, unknown
@@ -75,30 +76,27 @@ def _read(name: str, value: Any, depth: int) -> Any:
         case "otherwise":
             return None if value is None else step_from_dict(value, depth)
         case "law":
-            if not _is_pairs(value):
-                raise InvalidArgument(
-                    "law", value, "must be a list of labels with their probabilities"
-                )
-            return tuple((label, _chance(p)) for label, p in value)
+            return tuple((label, _chance(p)) for label, p in _pairs(name, value))
         case "branches":
-            if not _is_pairs(value) or not all(isinstance(keys, list) for keys, _ in value):
-                raise InvalidArgument(
-                    "branches", value, "must be a list of outcomes with their steps"
-                )
-            return tuple((tuple(keys), step_from_dict(step, depth)) for keys, step in value)
+            return tuple(
+                (tuple(listed(name, keys, _PAIRS)), step_from_dict(step, depth))
+                for keys, step in _pairs(name, value)
+            )
         case "steps":
-            if not isinstance(value, list):
-                raise InvalidArgument("steps", value, "must be a list of steps")
-            return tuple(step_from_dict(step, depth) for step in value)
+            steps_ = listed(name, value, "must be a list of steps")
+            return tuple(step_from_dict(step, depth) for step in steps_)
         case "shares":
-            if not isinstance(value, list):
-                raise InvalidArgument("shares", value, "must be a list of probabilities")
-            return tuple(_chance(p) for p in value)
+            return tuple(map(_chance, listed(name, value, "must be a list of probabilities")))
     return value
 
 
-def _is_pairs(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(v, list) and len(v) == 2 for v in value)
+_PAIRS = "must be a list of pairs: of labels with their probabilities, of outcomes with their step"
+
+
+def _pairs(name: str, value: Any, remedy: str = _PAIRS) -> list[Any]:
+    if not isinstance(value, list) or not all(isinstance(v, list) and len(v) == 2 for v in value):
+        raise InvalidArgument(name, value, remedy)
+    return value
 
 
 def _chance(value: Any) -> Chance:
@@ -106,13 +104,10 @@ def _chance(value: Any) -> Chance:
     remedy = 'must be text such as "1/6", or the terms of a polynomial such as [["1", {"c": 1}]]'
     if isinstance(value, str):
         return chance("probability", value)
-    if not isinstance(value, list):
-        raise InvalidArgument("probability", value, remedy)
     total: Chance = Fraction(0)
-    for pair in value:
-        if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], dict)):
+    for factor, powers in _pairs("probability", value, remedy):
+        if not isinstance(powers, dict):
             raise InvalidArgument("probability", value, remedy)
-        factor, powers = pair
         head, _, tail = (factor if isinstance(factor, str) else "").removeprefix("-").partition("/")
         digits = all(v.isascii() and v.isdigit() and len(v) < 1300 for v in (head, tail or "1"))
         if not digits or not int(tail or 1):

@@ -16,10 +16,8 @@ from math import lcm
 from string import Formatter
 from typing import Any
 
-import pandas as pd
-
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import as_labels
+from ldpstats.labels import Labels, as_labels
 from ldpstats.programs.laws import law
 from ldpstats.programs.polynomials import Polynomial
 from ldpstats.programs.steps import (
@@ -42,6 +40,11 @@ from ldpstats.programs.steps import (
     typed,
 )
 
+_ANSWERS: dict[type[Step], tuple[str, str]] = {  # true ones, and those that are remembered
+    Truth: ("truth", "remembered"),
+    Opposite: ("opposite", "opposite of remembered"),
+    Another: ("another", "another than remembered"),
+}
 _CONDITIONS = {Flip: "shows", Roll: "shows", Spin: "stops", Cards: "drew"}
 _MOST_CATEGORIES = 10_000  # beyond which answers without a branch are "anything else"
 _ITS_KIND = {Flip: " result", Roll: " result", Spin: " result", Cards: " card"}
@@ -95,13 +98,11 @@ class _Writer:
                 begins, asked = begins.source, True
             else:
                 begins = begins.second if isinstance(begins.first, Truth) else begins.first
+        head = (replace(block, inner=()),) if block.head else ()
         if first and asked and isinstance(begins, Truth):
             hidden = any(self.objects.values())
-            notes = (self.words.say("unseen"),) if hidden else ()
-            return (_Block(self.words.say("think"), notes), *block.inner)
-        if not block.head:
-            return block.inner
-        return (_Block(block.head, block.notes), *block.inner)
+            head = (_Block(self.words.say("think"), (self.words.say("unseen"),) * hidden),)
+        return (*head, *block.inner)
 
     def block(self, step: Step) -> _Block:
         """The sentences of a step, as one with others within it."""
@@ -117,14 +118,8 @@ class _Writer:
                 return self._cohorts(step)
             case Flip() | Roll() | Spin() | Cards():
                 return self._act(step, "tell" if self.saying else "keep")
-            case Truth():
-                text = self.words.say(f"{mode} {'remembered' if self.remembered else 'truth'}")
-            case Opposite():
-                rest = "opposite of remembered" if self.remembered else "opposite"
-                text = self.words.say(f"{mode} {rest}")
-            case Another():
-                rest = "another than remembered" if self.remembered else "another"
-                text = self.words.say(f"{mode} {rest}")
+            case Truth() | Opposite() | Another():
+                text = self.words.say(f"{mode} {_ANSWERS[type(step)][self.remembered]}")
             case Say():
                 key = "say" if self.saying else "keep label"
                 text = self.words.say(key, label=self.words.label(step.label))
@@ -241,10 +236,8 @@ class _Writer:
         grouped: dict[Step, list[Any]] = {}
         for outcomes, branch in step.branches:
             grouped.setdefault(branch, []).extend(outcomes)
-        if step.otherwise is not None and step.otherwise not in grouped:
-            grouped[step.otherwise] = []
-        elif step.otherwise is not None:
-            grouped[step.otherwise] = grouped.pop(step.otherwise)
+        if step.otherwise is not None:  # comes last
+            grouped[step.otherwise] = grouped.pop(step.otherwise, [])
         same = [  # branches that say the outcome that leads to them
             branch
             for branch, named in grouped.items()
@@ -318,8 +311,7 @@ class _Writer:
         ]
         named = "say the set" if step.names is not None else "name the set"
         last = _Block(self.words.say(named if self.saying else "keep the set"))
-        key = "sets"
-        notes: tuple[str, ...] = ()
+        key, notes = "sets", tuple[str, ...]()
         if step.shares is not None:
             key = "uneven sets"
             notes = (self.words.percent(zip(step.named, step.shares, strict=True)),)
@@ -421,7 +413,7 @@ _MEAN_NO = {"no", "n", "false", "nein", "non", "nee", "nej", "nei", "não", "nao
 _MEAN_NO |= {"нет", "ei", "nem", "0"}
 
 
-def in_own_words(step: Step, categories: pd.Index[Any]) -> Step:
+def in_own_words(step: Step, categories: Labels) -> Step:
     """The step with two categories in the place of "no" and "yes", in this order.
 
     A device that has branches for the categories, or says one of them, is in the survey's own words
@@ -437,11 +429,10 @@ def in_own_words(step: Step, categories: pd.Index[Any]) -> Step:
     if first in _MEAN_YES and second in _MEAN_NO:  # as in ("ja", "nein")
         no, yes = yes, no
     words = {_NO: no, _YES: yes, f"say {_NO}": f"say {no}", f"say {_YES}": f"say {yes}"}
-    changed: Step = _renamed(step, words)
-    return changed
+    return _renamed(step, words)  # type: ignore[no-any-return]
 
 
-def own_outputs(step: Step, renamed: Step, categories: pd.Index[Any]) -> list[Any] | None:
+def own_outputs(step: Step, renamed: Step, categories: Labels) -> list[Any] | None:
     """What the renamed step says, where numbers of cards may look like categories, and are none.
 
     None where the step says "no" or "yes" and other labels, which may be misspelt answers.
@@ -680,11 +671,9 @@ class Words:
                 runs.append([label])
         found: list[str] = []
         for run in runs:
-            if len(run) < _FEWEST_IN_RANGE:
-                found += [self.label(label, kind) for label in run]
-            else:
-                first, last = (self.label(label, kind) for label in (run[0], run[-1]))
-                found.append(self.say("range", first=first, last=last))
+            shown = [self.label(label, kind) for label in run]
+            whole = len(run) < _FEWEST_IN_RANGE
+            found += shown if whole else [self.say("range", first=shown[0], last=shown[-1])]
         return self.joined(found, "or")
 
     def joined(self, texts: list[str], last: str) -> str:
@@ -700,19 +689,19 @@ class Words:
         outcome, pairs = "flip" if kind == "flips" else "", [(v, p) for v, p in law if p]
         if len(pairs) < 2:
             return ""
-        total = lcm(*(p.denominator for _, p in pairs))
+        head, total = kind, lcm(*(p.denominator for _, p in pairs))
         if numbers is not None:
-            total = sum(numbers)
-        if len(pairs) > 2 and len({p for _, p in pairs}) == 1 and numbers is None:
+            head, total = "deck of", sum(numbers)
+        elif len(pairs) > 2 and len({p for _, p in pairs}) == 1:
             return self.say("alike")
-        if total > _MOST_COUNTED and numbers is None:
+        elif total > _MOST_COUNTED:
             return self.percent(pairs, outcome)
         parts = []
         for label, p in pairs:
-            count = int(p * total)
-            key = f"{kind} 1" if count == 1 else f"{kind} n"
-            parts.append(self.say(key, count=count, outcome=self.label(label, outcome)))
-        head = "deck of" if numbers is not None else kind
+            count, shown = int(p * total), self.label(label, outcome)
+            parts.append(
+                self.say(f"{kind} {'1' if count == 1 else 'n'}", count=count, outcome=shown)
+            )
         return self.say(head, total=total, counts=self.joined(parts, "and"))
 
     def percent(self, law: Iterable[tuple[Any, Any]], kind: str = "") -> str:

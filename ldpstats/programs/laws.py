@@ -20,7 +20,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import comb, inf
+from math import comb, inf, prod
 from typing import Any
 
 import numpy as np
@@ -85,10 +85,8 @@ class Law:
         assert self.even is not None
         row = dict.fromkeys(self.categories, self.even.base) if self.even.base != 0 else {}
         if own is not None and self.even.own != 0:
-            row[own] = row.get(own, _ZERO) + self.even.own
-        for label, p in self.even.extra.items():
-            row[label] = row.get(label, _ZERO) + p
-        return row
+            _add(row, {own: self.even.own})
+        return _add(row, self.even.extra)
 
     @property
     def rows(self) -> tuple[tuple[Chance, ...], ...]:
@@ -169,18 +167,12 @@ def _law(step: Step, categories: tuple[Any, ...]) -> Law:
             laws = [_arranged(_law(one, categories)) for one in step.steps]
             _check_entries(sum(len(one.outputs) for one in laws))
             cohorts = list(zip(step.named, step.chances, laws, strict=True))
-            return _by_rows(
-                categories,
-                tuple(f"{name}:{y}" for name, _, one in cohorts for y in one.outputs),
-                (
-                    {
-                        f"{name}:{y}": p * q
-                        for name, p, one in cohorts
-                        for y, q in one.row(x).items()
-                    }
-                    for x in range(len(categories))
-                ),
+            said = tuple(f"{name}:{y}" for name, _, one in cohorts for y in one.outputs)
+            shared = (
+                {f"{name}:{y}": p * q for name, p, one in cohorts for y, q in one.row(x).items()}
+                for x in range(len(categories))
             )
+            return _by_rows(categories, said, shared)
     raise NotAvailable(f"a step of the kind {type(step).__name__} has no law")
 
 
@@ -213,9 +205,9 @@ def _law_of_branches(step: When, categories: tuple[Any, ...]) -> Law:
             for x in range(len(categories))
         )
         return _by_rows(categories, outputs, rows)
-    shares: dict[int, Chance] = {}
+    shares: Row = {}
     for outcome, p in source.row(0).items():
-        shares[id(ways[outcome])] = shares.get(id(ways[outcome]), _ZERO) + p
+        _add(shares, {id(ways[outcome]): p})
     own: Chance = _ZERO
     base: Chance = _ZERO
     extra: Row = {}
@@ -223,8 +215,7 @@ def _law_of_branches(step: When, categories: tuple[Any, ...]) -> Law:
         assert way.even is not None
         weight = shares[id(way)]
         own, base = own + weight * way.even.own, base + weight * way.even.base
-        for label, p in way.even.extra.items():
-            extra[label] = extra.get(label, _ZERO) + weight * p
+        _add(extra, way.even.extra, weight)
     return Law(categories, outputs, Even(own, base, _without_zeros(extra)))
 
 
@@ -238,11 +229,8 @@ def _law_of_sequence(step: Then, categories: tuple[Any, ...]) -> Law:
     a, b = first.even, second.even
     if a is not None and b is not None and first.outputs == categories:
         # (a I + 1 c') (b I + 1 d') = a b I + 1 (b c' + d'), since the rows of each sum to one
-        extra = {label: b.own * p for label, p in a.extra.items()}
-        for label, p in b.extra.items():
-            extra[label] = extra.get(label, _ZERO) + p
-        even = Even(a.own * b.own, b.own * a.base + b.base, _without_zeros(extra))
-        return Law(categories, outputs, even)
+        extra = _without_zeros(_add({label: b.own * p for label, p in a.extra.items()}, b.extra))
+        return Law(categories, outputs, Even(a.own * b.own, b.own * a.base + b.base, extra))
     if a is not None and a.own == 0 and a.base == 0:  # whatever the truth is
         row = _weighted((p, second.row(second.places[y])) for y, p in a.extra.items())
         return Law(categories, outputs, Even(_ZERO, _ZERO, row))
@@ -268,10 +256,7 @@ def _law_of_sequence(step: Then, categories: tuple[Any, ...]) -> Law:
 def _law_of_parts(step: Parts, categories: tuple[Any, ...]) -> Law:
     """The product of the laws of the parts, whose reports are joined by commas."""
     laws = [_arranged(_law(part, categories)) for part in step.steps]
-    size = 1
-    for part in laws:
-        size *= len(part.outputs)
-    _check_entries(size)
+    _check_entries(prod(len(part.outputs) for part in laws))
     outputs = tuple(", ".join(map(str, ys)) for ys in product(*(part.outputs for part in laws)))
     if len(set(outputs)) < len(outputs):
         twice = next(text for i, text in enumerate(outputs) if text in outputs[:i])
@@ -333,9 +318,14 @@ def _weighted(parts: Iterable[tuple[Chance, Row]]) -> Row:
     total: Row = {}
     for weight, row in parts:
         if weight != 0:
-            for label, p in row.items():
-                total[label] = total.get(label, _ZERO) + weight * p
+            _add(total, row, weight)
     return _without_zeros(total)
+
+
+def _add(total: Row, row: Row, weight: Chance = _ONE) -> Row:
+    for label, p in row.items():
+        total[label] = total.get(label, _ZERO) + weight * p
+    return total
 
 
 def _without_zeros(row: Row) -> Row:
@@ -428,20 +418,17 @@ def substituted(field: Any, values: Mapping[str, Fraction]) -> Any:
 
 def terms_of(rows: Sequence[Sequence[Chance]], names: Sequence[str]) -> tuple[Array, Array]:
     """Exponents, (T, m), and exact coefficients, (T, k, l), of a k x l matrix of polynomials."""
-    place = {name: j for j, name in enumerate(names)}
     found: dict[tuple[int, ...], Array] = {}
     shape = len(rows), len(rows[0])
-    none = (0,) * len(names)
     for x, row in enumerate(rows):
         for y, entry in enumerate(row):
             terms = entry.terms if isinstance(entry, Polynomial) else (((), entry),)
             for monomial, factor in terms:
-                powers = list(none)
-                for name, power in monomial:
-                    powers[place[name]] = power
-                if tuple(powers) not in found:
-                    found[tuple(powers)] = np.full(shape, Fraction(0), dtype=object)
-                found[tuple(powers)][x, y] += factor
+                own = dict(monomial)
+                powers = tuple(own.get(name, 0) for name in names)
+                if powers not in found:
+                    found[powers] = np.full(shape, Fraction(0), dtype=object)
+                found[powers][x, y] += factor
     keys = sorted(found)
     return np.array(keys, dtype=np.int64).reshape(len(keys), len(names)), np.array(
         [found[key] for key in keys], dtype=object

@@ -13,16 +13,15 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import comb, isfinite
+from math import isfinite
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ldpstats.arguments import Array, listed
 from ldpstats.errors import InvalidArgument
-from ldpstats.labels import as_labels
+from ldpstats.labels import Labels, as_labels
 
 Monomial = tuple[tuple[str, int], ...]
 
@@ -80,64 +79,41 @@ class Polynomial:
             total = total + term
         return total
 
-    def bounds(self) -> tuple[Fraction, Fraction]:
-        """Numbers between which the value lies for all parameters in [0, 1].
-
-        They are the least and the largest Bernstein coefficient: sharp where no name has a power
-        above one, and reached at the corners wherever they are coefficients of corners.
-        """
-        degrees = {name: 0 for name in self.names}
-        for monomial, _ in self.terms:
-            for name, power in monomial:
-                degrees[name] = max(degrees[name], power)
-        coefficients = []
-        for place in product(*(range(d + 1) for d in degrees.values())):
-            total = Fraction(0)
-            for monomial, factor in self.terms:
-                powers = dict(monomial)
-                for (name, degree), i in zip(degrees.items(), place, strict=True):
-                    power = powers.get(name, 0)
-                    factor *= Fraction(comb(i, power), comb(degree, power))
-                total += factor
-            coefficients.append(total)
-        return min(coefficients), max(coefficients)
-
     def outside(self) -> dict[str, Fraction]:
         """Parameters in [0, 1] at which the value is not in [0, 1]; empty if none were found.
 
         Corners decide where no name has a power above one. Else the least and the largest value
         are searched for on a grid that closes in, and checked exactly.
         """
-        for corner in product((Fraction(0), Fraction(1)), repeat=len(self.names)):
-            at = dict(zip(self.names, corner, strict=True))
+        tried: list[Any] = list(product((Fraction(0), Fraction(1)), repeat=len(self.names)))
+        if any(power > 1 for monomial, _ in self.terms for _, power in monomial):
+            for sign in (-1.0, 1.0):  # where the value times it is largest, to six decimals
+
+                def value(points: Array, sign: float = sign) -> Any:
+                    mesh = np.meshgrid(*points, indexing="ij")
+                    return sign * self.at(dict(zip(self.names, mesh, strict=True)))
+
+                center, _ = closing_in(value, len(self.names), _CLOSER)
+                tried.append([Fraction(f"{x:.6f}") for x in center])
+        for point in tried:
+            at = dict(zip(self.names, point, strict=True))
             if not 0 <= self.at(at) <= 1:
-                return at
-        powers = [power for monomial, _ in self.terms for _, power in monomial]
-        low, high = self.bounds() if max(powers) > 1 else (Fraction(0), Fraction(1))
-        for wanted, sign in ((low < 0, -1.0), (high > 1, 1.0)):
-            at = self._extreme(sign) if wanted else {}
-            if at and not 0 <= self.at(at) <= 1:
                 return at
         return {}
 
-    def _extreme(self, sign: float) -> dict[str, Fraction]:
-        """Where the value times `sign` is largest, to six decimals."""
-
-        def value(points: Array) -> Any:
-            mesh = zip(self.names, np.meshgrid(*points, indexing="ij"), strict=True)
-            return sign * self.at(dict(mesh))
-
-        center, _ = closing_in(value, len(self.names), _CLOSER)
-        return {name: Fraction(f"{x:.6f}") for name, x in zip(self.names, center, strict=True)}
-
     def __add__(self, other: object) -> Chance:
-        return NotImplemented if (terms := _terms(other)) is None else _sum(self.terms, terms, 1)
+        if (terms := _terms(other)) is None:
+            return NotImplemented
+        found = dict(self.terms)
+        for monomial, factor in terms:
+            found[monomial] = found.get(monomial, Fraction(0)) + factor
+        return _made(found)
 
-    def __sub__(self, other: object) -> Chance:
-        return NotImplemented if (terms := _terms(other)) is None else _sum(self.terms, terms, -1)
+    def __sub__(self, other: Any) -> Chance:
+        return NotImplemented if _terms(other) is None else self + other * -1
 
     def __rsub__(self, other: object) -> Chance:
-        return NotImplemented if (terms := _terms(other)) is None else _sum(terms, self.terms, -1)
+        return NotImplemented if _terms(other) is None else self * -1 + other  # type: ignore[operator]
 
     def __mul__(self, other: object) -> Chance:
         terms = _terms(other)
@@ -251,17 +227,6 @@ def _made(found: Mapping[Monomial, Fraction]) -> Chance:
     return Polynomial(tuple(ordered))
 
 
-def _sum(
-    first: tuple[tuple[Monomial, Fraction], ...],
-    second: tuple[tuple[Monomial, Fraction], ...],
-    sign: int,
-) -> Chance:
-    found = dict(first)
-    for monomial, factor in second:
-        found[monomial] = found.get(monomial, Fraction(0)) + sign * factor
-    return _made(found)
-
-
 # -- Probabilities as people write them, read exactly ---------------------------------------------
 
 
@@ -283,15 +248,9 @@ def chance(name: str, value: object) -> Chance:
             remedy = f"{_UNKNOWN}; where {shown} it is {value.at(outside)}"
             raise InvalidArgument(name, value, remedy)
         return value
-    text: str | None = None  # of a number that is not exact by its type
-    if isinstance(value, np.floating):
-        text = str(value)  # the shortest decimal of its own precision
-    elif isinstance(value, float):
-        text = repr(float(value))
-    elif isinstance(value, str | Decimal):
-        text = str(value)
     number = value.item() if isinstance(value, np.integer) else value
-    if text is not None:
+    if isinstance(value, float | np.floating | str | Decimal):  # not exact by its type
+        text = str(value)  # of a float the shortest decimal of its own precision
         try:
             number = Fraction(re.sub(r"\s", "", text)) if _TEXT.fullmatch(text) else None
         except (ValueError, ZeroDivisionError):
@@ -349,7 +308,7 @@ def known_label(name: str, value: object) -> Any:
     raise InvalidArgument(name, value, remedy)
 
 
-def listed_labels(name: str, value: object, least: int = 2) -> pd.Index[Any]:
+def listed_labels(name: str, value: object, least: int = 2) -> Labels:
     """Return distinct labels that are few enough to be listed."""
     labels = as_labels(name, value, least)
     if len(labels) > _MOST_LABELS:
@@ -358,12 +317,12 @@ def listed_labels(name: str, value: object, least: int = 2) -> pd.Index[Any]:
     return labels
 
 
-def two_labels(name: str, value: object) -> tuple[Any, Any]:
+def two_labels(answers: object) -> tuple[Any, Any]:
     """Return two different labels."""
     remedy = "must be two different labels, that of a yes second, for example ('no', 'yes')"
-    labels = [known_label(name, label) for label in listed(name, value, remedy)]
-    if len(labels) != 2 or str(labels[0]) == str(labels[1]) or labels[0] == labels[1]:
-        raise InvalidArgument(name, value, remedy)
+    labels = [known_label("answers", label) for label in listed("answers", answers, remedy)]
+    if len(set(map(str, labels))) != 2 or len(labels) != 2 or labels[0] == labels[1]:
+        raise InvalidArgument("answers", answers, remedy)
     return labels[0], labels[1]
 
 
@@ -414,27 +373,20 @@ def proportions(
     pairs: list[Any] = list(value.items()) if isinstance(value, Mapping) else []
     if isinstance(value, tuple | list):
         pairs = list(value)
-    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+    if not pairs or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
         raise InvalidArgument(name, value, remedy)
-    labels = [known_label(name, label) for label, _ in pairs]
-    distinct(name, labels)
-    if not pairs:
-        raise InvalidArgument(name, value, remedy)
-    numbers = [number for _, number in pairs]
+    given = [(known_label(name, label), number) for label, number in pairs]
+    distinct(name, [label for label, _ in given])
     if counts and all(
         isinstance(number, Integral) and not isinstance(number, bool | np.timedelta64)
-        for number in numbers
+        for _, number in given
     ):
-        cards = tuple(int(number) for number in numbers)
+        cards = tuple(int(number) for _, number in given)
         n = sum(cards)
         if min(cards) < 0 or n < 1 or n >= 1 << 53:
-            raise InvalidArgument(name, dict(zip(labels, cards, strict=True)), _DECK)
-        deck = zip(labels, cards, strict=True)
-        return tuple((label, Fraction(number, n)) for label, number in deck), cards
-    law = tuple(
-        (label, chance(f"{name}[{label!r}]", number))
-        for label, number in zip(labels, numbers, strict=True)
-    )
+            raise InvalidArgument(name, dict(given), _DECK)
+        return tuple((label, Fraction(int(number), n)) for label, number in given), cards
+    law = tuple((label, chance(f"{name}[{label!r}]", number)) for label, number in given)
     total = sum((p for _, p in law), Fraction(0))
     if total != 1:
         understood = ", ".join(f"{label!r}: {p}" for label, p in law[:6])

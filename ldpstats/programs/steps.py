@@ -359,9 +359,6 @@ class Roll(Draw):
         share = Fraction(1, self.sides)
         return tuple((side, share) for side in range(1, self.sides + 1))
 
-    def said(self, answers: tuple[Any, ...] | None) -> tuple[Any, ...]:
-        return tuple(range(1, self.sides + 1))
-
     def _spelled(self) -> str:
         return f"roll({self.sides})"
 
@@ -419,7 +416,7 @@ class Question(Draw):
     def _checked(self) -> dict[str, Any]:
         if self.text is not None and not isinstance(self.text, str):
             raise InvalidArgument("text", self.text, "must be the question's text, or None")
-        p, (no, yes) = chance("prevalence", self.prevalence), two_labels("answers", self.answers)
+        p, (no, yes) = chance("prevalence", self.prevalence), two_labels(self.answers)
         text = None if self.text is None else str.__str__(self.text)
         law = (no, 1 - p), (yes, p)
         return {"prevalence": p, "text": text, "answers": (no, yes), "law": law}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from math import prod
 from operator import attrgetter, is_
 from typing import Any
@@ -26,7 +27,6 @@ from ldpstats.reports.single import (
     check_same,
     checked_parts,
     cohort_groups,
-    cohort_strata,
     held,
     numbered_reports,
     possible_reports,
@@ -274,9 +274,8 @@ class JointCounts:
         if not isinstance(other, JointCounts):
             return NotImplemented
         if len(self.reports) != len(other.reports):
-            raise InvalidArgument(
-                "other", f"{len(other.reports)} variables", f"must have {len(self.reports)}"
-            )
+            shown = f"{len(other.reports)} variables"
+            raise InvalidArgument("other", shown, f"must have {len(self.reports)}")
         for mine, theirs in zip(self.mechanisms, other.mechanisms, strict=True):
             check_same(mine, theirs, "AssociationModel")
         n = np.concatenate([self.n, other.n])
@@ -333,11 +332,14 @@ class JointCounts:
 
         One group, unless variables share cohorts: then one for each combination of cohorts.
         """
-        found = cohort_strata(self.reports, self.nobs)
-        if found is None:
+        groups = [group for group in cohort_groups(self.reports, self.nobs) if len(group) > 1]
+        if not groups:
             return self, [slice(0, len(self.n))]
-        order, slices = found
-        return self._take(order, self.n[order]), slices
+        shared: Any = [self.reports[v].cohort for group in groups for v in group]
+        keys = np.column_stack(shared)
+        labels = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+        order, ends = np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels)).tolist()
+        return self._take(order, self.n[order]), [slice(*pair) for pair in pairwise([0, *ends])]
 
     def by_cohort(self) -> list[JointCounts]:
         """The same respondents by the cohorts of devices that have some, each with its own device.
@@ -386,8 +388,8 @@ class JointCounts:
             )
         reports = list(self.reports)
         for v, sizes in together:
-            own = reports[v].mechanism.of_sizes(sizes)
-            reports[v] = Reports(reports[v].y, own, reports[v].n_missing, name=reports[v].name)
+            part = reports[v]
+            reports[v] = replace(part, mechanism=part.mechanism.of_sizes(sizes))
         return [_raw(tuple(reports), self.n, self.lacking)] if together else [self]
 
     def with_reports(self, reports: Sequence[Reports]) -> JointCounts:
@@ -409,15 +411,10 @@ class JointCounts:
             return JointCounts.from_table(drawn.reshape(law.shape), self.mechanisms)
         cells = rng.choice(len(p), size=self.nobs, p=p / p.sum())
         parts = []
-        for part, values, codes in zip(
-            self.reports, labels, np.unravel_index(cells, sizes), strict=True
-        ):
-            answers = values.take(codes)
-            if part.cohort is None:
-                parts.append(part.mechanism.privatize(answers, rng))
-            else:
-                cohort = np.repeat(part.cohort, self.n)
-                parts.append(part.mechanism.privatize(answers, rng, cohort=cohort))
+        places = np.unravel_index(cells, sizes)
+        for part, values, codes in zip(self.reports, labels, places, strict=True):
+            how = {} if part.cohort is None else {"cohort": np.repeat(part.cohort, self.n)}
+            parts.append(part.mechanism.privatize(values.take(codes), rng, **how))
         return JointCounts(parts).tally()
 
     def _take(self, rows: Array, n: Array) -> JointCounts:

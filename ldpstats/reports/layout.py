@@ -101,8 +101,7 @@ class LabelFormat(ReportFormat):
         self, name: str, labels: object, done: int | None = None, exact: bool = False
     ) -> Array:
         """Positions of reports as people write them, (n,), -1 where missing; `labels.matched`."""
-        how: Any = {"other": self.other, "done": done, "exact": exact}
-        return matched(name, labels, self.outputs, **how)
+        return matched(name, labels, self.outputs, other=self.other, done=done, exact=exact)
 
     def parse(self, name: str, labels: object) -> Array:
         return self.all_there(name, self.matched(name, labels))
@@ -156,11 +155,6 @@ class BitFormat(ReportFormat):
     @property
     def packed_bits(self) -> int:
         return self.n_bits
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of a packed report."""
-        return -(-self.packed_bits // 8)
 
     def packing_fault(self, y: Array) -> str:
         """What is wrong with packed reports of the right width; empty where nothing is."""
@@ -275,12 +269,9 @@ def split_cohorts(
     good = halves.map(lambda v: v[0].isascii() and v[0].isdigit() and len(v[0]) < 11).to_numpy(bool)
     if not good.all():
         first = int(np.argmin(good))
-        raise InvalidArgument(
-            f"{name}[{first}]",
-            text.iloc[first],
-            'must be text such as "3:17", the cohort before the report; or name the column of '
-            "cohorts",
-        )
+        remedy = 'must be text such as "3:17", the cohort before the report; or name the column of '
+        remedy += "cohorts"
+        raise InvalidArgument(f"{name}[{first}]", text.iloc[first], remedy)
     cohorts = np.array([int(v[0]) for v in halves], dtype=np.int64)
     return halves.map(lambda v: v[2]), cohorts
 
@@ -304,18 +295,19 @@ class CellSums:
         self._rows = n_cells if n_cells > 1 else _TURNS
         self._seen = np.zeros(self._rows, dtype=np.int64)
         self._few = np.zeros((self._rows, 8 * -(-n_bits // 8)), dtype=np.int64)
-        self._many: _Many | None = None  # where there are many reports
+        # of compiled sums, where there are many reports: counts of bytes, and what overflowed
+        width = 64 * -(-n_bits // 64)
+        self._lanes = np.zeros((self._rows, width // 8), dtype=np.uint64)
+        self._many = np.zeros((self._rows, width), dtype=np.int64)
+        self._compiled = False
 
     def add(self, packed: Packed, cell: Array | None) -> None:
         """Add reports and the cell of each, (n,); None where all are of the first."""
-        if self.n_cells == 1:
-            cell = None
-        elif cell is None:
-            cell = np.zeros(len(packed), dtype=np.int32)
+        cell = None if self.n_cells == 1 else cell
         seconds = _SECONDS if cell is None else _SORTED
-        if self._many is not None or repaid("sums", packed.size * seconds):
-            self._many = self._many or _Many(self._rows, -(-packed.shape[1] // 8), self._seen)
-            self._many.add(packed, cell)
+        if self._compiled or repaid("sums", packed.size * seconds):
+            self._compiled = True
+            self._add_compiled(packed, cell)
             return
         with in_numpy("sums"):
             cells, parts, n = np.zeros(1, np.int64), [packed], np.array([len(packed)])
@@ -329,28 +321,7 @@ class CellSums:
                     self._few[c] += bits.sum(axis=0, dtype=np.uint8)
             self._seen[cells] += n
 
-    def reports(self) -> Array:
-        """The number of reports that were added, of each cell, shape (n_cells,)."""
-        return self._seen if self.n_cells > 1 else self._seen.sum(keepdims=True)
-
-    def total(self, cells: Any = slice(None)) -> Array:
-        """The sums of all that was added, shape (n_cells, n_bits), or of some cells."""
-        rows = cells if self.n_cells > 1 else slice(None)
-        total = self._few[rows, : self.n_bits]
-        if self._many is not None:
-            total = total + self._many.total(rows)[:, : self.n_bits]
-        return total if self.n_cells > 1 else total.sum(axis=0, keepdims=True)[cells]
-
-
-class _Many:
-    """Compiled sums of reports of so many 64-bit words; `seen`, (n_cells,), counts them."""
-
-    def __init__(self, n_cells: int, n_words: int, seen: Array) -> None:
-        self.lanes = np.zeros((n_cells, 8 * n_words), dtype=np.uint64)
-        self.sums = np.zeros((n_cells, 64 * n_words), dtype=np.int64)
-        self.seen = seen
-
-    def add(self, packed: Packed, cell: Array | None) -> None:
+    def _add_compiled(self, packed: Packed, cell: Array | None) -> None:
         from ldpstats.kernels.bits import add_bits
 
         for start in range(0, len(packed), _PART):
@@ -365,13 +336,21 @@ class _Many:
             words = words.reshape(-1)
             for array in (words, own):  # as the memory of Arrow is: one type, compiled once
                 array.flags.writeable = False
-            add_bits(words, own, self.lanes, self.seen, self.sums)
+            add_bits(words, own, self._lanes, self._seen, self._many)
 
-    def total(self, rows: Any) -> Array:
-        """The sums of some cells, in the order of the bits: bit j of byte b is in lane (j, b)."""
-        lanes = self.sums[rows] + self.lanes[rows].view(np.uint8)
-        each = lanes.reshape(len(lanes), lanes.shape[1] // 64, 8, 8).swapaxes(2, 3)
-        return np.ascontiguousarray(each).reshape(lanes.shape)
+    def reports(self) -> Array:
+        """The number of reports that were added, of each cell, shape (n_cells,)."""
+        return self._seen if self.n_cells > 1 else self._seen.sum(keepdims=True)
+
+    def total(self, cells: Any = slice(None)) -> Array:
+        """The sums of all that was added, shape (n_cells, n_bits), or of some cells."""
+        rows = cells if self.n_cells > 1 else slice(None)
+        total = self._few[rows, : self.n_bits]
+        if self._compiled:  # bit j of byte b is in lane (j, b)
+            lanes = self._many[rows] + self._lanes[rows].view(np.uint8)
+            each = lanes.reshape(len(lanes), lanes.shape[1] // 64, 8, 8).swapaxes(2, 3)
+            total = total + each.reshape(lanes.shape)[:, : self.n_bits]
+        return total if self.n_cells > 1 else total.sum(axis=0, keepdims=True)[cells]
 
 
 # -- Columns of reports that are bytes, and the columns of cohorts that stand beside reports ------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from functools import cached_property
 from typing import Any, ClassVar, Literal, NoReturn, overload
 
 import numpy as np
@@ -115,9 +115,7 @@ class Reports(Hinted):
         if isinstance(rows, slice):
             check_slice("rows", rows, n)
         else:
-            remedy = (
-                f"must be a mask of {n} respondents (True or False each), positions, or a slice"
-            )
+            remedy = f"must be a mask of {n} respondents, True or False, positions, or a slice"
             if isinstance(rows, int | np.integer | str):
                 raise InvalidArgument("rows", rows, remedy)
             chosen = as_array("rows", rows, remedy)
@@ -253,11 +251,8 @@ class Counts(Hinted):
         _check(self, smallest=False)
         n = plain_array("n", self.n)
         if n.shape != self.y.shape[:1] or not whole_below(n, _MOST_REPORTS):
-            raise InvalidArgument(
-                "n",
-                self.n,
-                f"must be {len(self.y)} non-negative integers below 2**53, one a report in y",
-            )
+            remedy = f"must be {len(self.y)} non-negative integers below 2**53, one a report in y"
+            raise InvalidArgument("n", self.n, remedy)
         reports_in_all("n", n)
         object.__setattr__(self, "n", n.astype(np.int64, copy=False))
         if self.noise is not None:
@@ -293,6 +288,11 @@ class Counts(Hinted):
         total = np.bincount(cells, weights=self.n, minlength=int(np.prod(shape)))
         return total.astype(np.int64).reshape(shape)
 
+    @cached_property
+    def _bit_sums(self) -> tuple[Array, Array]:
+        ones, reports = bit_sums(self.y, self.n, self.cohort, self.mechanism)
+        return ones if self.noise is None else ones + self.noise, reports
+
     def bit_counts(self) -> BitCounts:
         """The bit sums of these patterns; for mechanisms that report bits only."""
         if not self.mechanism.n_bits:
@@ -312,8 +312,8 @@ class Counts(Hinted):
         if self.cohort is not None and other.cohort is not None:
             cohort = np.concatenate([self.cohort, other.cohort])
         kept = [part.noise for part in (self, other) if part.noise is not None]
-        noise = np.sum(kept, axis=0) if kept else None
         missing = self.n_missing + other.n_missing
+        noise = np.sum(kept, axis=0) if kept else None
         return _counted(y, n, cohort, self.mechanism, missing, noise)
 
     def __radd__(self, other: int) -> Counts:
@@ -445,17 +445,13 @@ class BitCounts(Hinted):
         object.__setattr__(self, "n_missing", positive_integer("n_missing", self.n_missing, 0))
         C, bits = max(self.mechanism.n_cohorts, 1), self.mechanism.n_bits
         if not bits:
-            raise InvalidArgument(
-                "mechanism", str(self.mechanism), "does not report bits: use Counts"
-            )
+            remedy = "does not report bits: use Counts"
+            raise InvalidArgument("mechanism", str(self.mechanism), remedy)
         for name, shape in (("ones", (C, bits)), ("reports", (C,))):
             sums = plain_array(name, getattr(self, name))
             if sums.shape != shape or not whole_below(sums, _MOST_REPORTS):
-                raise InvalidArgument(
-                    name,
-                    f"array of {sums.dtype}, shape {sums.shape}",
-                    f"must be non-negative integers below 2**53, of shape {shape}",
-                )
+                remedy = f"must be non-negative integers below 2**53, of shape {shape}"
+                raise InvalidArgument(name, f"array of {sums.dtype}, shape {sums.shape}", remedy)
             object.__setattr__(self, name, sums.astype(np.int64, copy=False))
         reports_in_all("reports", self.reports)
         if fault := self.mechanism.format.sums_fault(self.ones, self.reports):
@@ -463,11 +459,8 @@ class BitCounts(Hinted):
         above = np.argwhere(self.ones > self.reports[:, None])
         if above.size:
             c, j = above[0].tolist()
-            raise InvalidArgument(
-                f"ones[{c}, {j}]",
-                int(self.ones[c, j]),
-                f"exceeds the number of reports, {int(self.reports[c])}",
-            )
+            remedy = f"exceeds the number of reports, {int(self.reports[c])}"
+            raise InvalidArgument(f"ones[{c}, {j}]", int(self.ones[c, j]), remedy)
 
     def _repr_html_(self) -> str:
         """What is held, in a notebook."""
@@ -499,12 +492,9 @@ class BitCounts(Hinted):
             return NotImplemented
         check_same(self.mechanism, other.mechanism, "FrequencyModel")
         reports_in_all("counts", np.append(self.reports, other.reports))
-        return BitCounts(
-            self.ones + other.ones,
-            self.reports + other.reports,
-            self.mechanism,
-            self.n_missing + other.n_missing,
-        )
+        missing = self.n_missing + other.n_missing
+        sums = self.ones + other.ones, self.reports + other.reports
+        return BitCounts(*sums, self.mechanism, missing)
 
     __radd__ = __add__
 
@@ -538,11 +528,8 @@ def _check(data: Reports | Counts, smallest: bool) -> None:
         return
     cohort = plain_array("cohort", data.cohort)
     if cohort.shape != (len(y),) or not whole_below(cohort, mechanism.n_cohorts):
-        raise InvalidArgument(
-            "cohort",
-            data.cohort,
-            f"must be a number from 0 to {mechanism.n_cohorts - 1} for each report",
-        )
+        remedy = f"must be a number from 0 to {mechanism.n_cohorts - 1} for each report"
+        raise InvalidArgument("cohort", data.cohort, remedy)
     object.__setattr__(data, "cohort", cohort.astype(np.int64, copy=False))
 
 
@@ -551,16 +538,14 @@ def cell_counts(counts: Counts | BitCounts) -> tuple[Array, Array]:
     if isinstance(counts, BitCounts):
         return counts.ones, counts.reports
     if counts.mechanism.n_bits:
-        ones, reports = bit_sums(counts.y, counts.n, counts.cohort, counts.mechanism)
-        return ones if counts.noise is None else ones + counts.noise, reports
+        return counts._bit_sums
     ones = counts.vector()
     return ones, ones.sum(axis=1)
 
 
 def tallied(reports: Reports, n: npt.NDArray[np.int64] | None = None) -> Counts:
     """The counts of reports, n respondents each (None: one), equal ones merged."""
-    parts = reports.cohort, reports.mechanism, reports.n_missing
-    return _counted(reports.y, n, *parts)
+    return _counted(reports.y, n, reports.cohort, reports.mechanism, reports.n_missing)
 
 
 def _counted(
@@ -772,11 +757,8 @@ def by_ids(parts: Sequence[Reports]) -> Matched:
     chosen = chosen[:, (chosen >= 0).all(axis=0)]
     if not chosen.shape[1] and all(map(len, parts)):
         seen = ", ".join(repr(column[0]) for column in columns)
-        raise InvalidArgument(
-            "ids",
-            seen,
-            "no respondent has a report on every variable: are these identifiers of one kind?",
-        )
+        remedy = "no respondent has a report on every variable: are these identifiers of one kind?"
+        raise InvalidArgument("ids", seen, remedy)
     everyone = columns[0]
     for column in columns[1:]:
         everyone = everyone.append(column[everyone.get_indexer(column) < 0])
@@ -802,10 +784,8 @@ def by_rows(rows: object, n: Array | None = None) -> tuple[Matched, Array]:
             if mask.dtype != bool or mask.ndim != 1:
                 raise InvalidArgument(name, both[1], remedy)
             if len(reports) not in (int(mask.sum()), mask.size):
-                remedy = (
-                    f"there are {len(reports)} reports, and {int(mask.sum())} of {mask.size} rows"
-                )
-                remedy += " have one: pass the mask of these reports"
+                remedy = f"there are {len(reports)} reports, and {mask.sum()} of {mask.size} rows "
+                remedy += "have one: pass the mask of these reports"
                 raise InvalidArgument(name, "mask", remedy)
         pairs.append((reports, mask))
     sizes = [len(reports if mask is None else mask) for reports, mask in pairs]
@@ -845,16 +825,13 @@ def checked_parts(reports: Sequence[Reports]) -> tuple[Reports, ...]:
     parts = tuple(listed("reports", reports, "must be a list of Reports, one per variable"))
     for part in parts:
         if not isinstance(part, Reports):
-            kind = "counts of one variable do not say what the others were; "
-            remedy = kind if isinstance(part, Counts | BitCounts) else ""
+            counts = isinstance(part, Counts | BitCounts)
+            remedy = "counts of one variable do not say what the others were; " * counts
             remedy = f"must be Reports, one per variable: {remedy}pass the reports"
             raise not_reports("reports", part, remedy)
     if len(parts) < 2:
-        raise InvalidArgument(
-            "reports",
-            f"{len(parts)} variable",
-            "two or more variables are needed; FrequencyModel is for one",
-        )
+        remedy = "two or more variables are needed; FrequencyModel is for one"
+        raise InvalidArgument("reports", f"{len(parts)} variable", remedy)
     return parts
 
 
@@ -890,7 +867,7 @@ def check_ids(ids: Sequence[Any], variables: int, u: int) -> None:
             )
 
 
-# -- Cohorts that reports on several variables share, and the strata that they make ---------------
+# -- Cohorts that reports on several variables share ----------------------------------------------
 
 
 _CHANCE = 1e-6  # of as many equal cohorts, where devices drew both
@@ -910,18 +887,6 @@ def cohort_groups(reports: Sequence[Reports], nobs: int) -> list[list[int]]:
         else:
             groups.append([v])
     return groups
-
-
-def cohort_strata(reports: Sequence[Reports], nobs: int) -> tuple[Array, list[slice]] | None:
-    """An order of the combinations by shared cohorts, and the slice of each; None without any."""
-    groups = [group for group in cohort_groups(reports, nobs) if len(group) > 1]
-    if not groups:
-        return None
-    shared = [reports[v].cohort for group in groups for v in group]
-    keys = np.column_stack([cohort for cohort in shared if cohort is not None])
-    labels = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
-    ends = [0, *np.cumsum(np.bincount(labels)).tolist()]
-    return np.argsort(labels, kind="stable"), [slice(*pair) for pair in pairwise(ends)]
 
 
 def may_share(first: Reports, second: Reports, n: Array, alike: bool) -> bool:

@@ -24,6 +24,7 @@ import pandas as pd
 from ldpstats.arguments import Array
 from ldpstats.errors import InvalidArgument
 from ldpstats.kernels import in_numpy, repaid
+from ldpstats.labels import Codes
 
 U64 = npt.NDArray[np.uint64]
 
@@ -171,7 +172,7 @@ def hashed_cells(hashes: U64, n_cohorts: int, n_hashes: int, n_cells: int) -> Ar
     return out
 
 
-def own_cells(hashes: U64, cohort: Array, n_hashes: int, n_cells: int) -> npt.NDArray[np.int64]:
+def own_cells(hashes: U64, cohort: Array, n_hashes: int, n_cells: int) -> Codes:
     """Cells of respondents, each in her own cohort: step 4 of the specification."""
     if not repaid("hashing", hashes.size * n_hashes * _CELL):
         with in_numpy("hashing"):

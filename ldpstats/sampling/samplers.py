@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import Array
 from ldpstats.errors import InvalidArgument
 from ldpstats.kernels import in_numpy, repaid
 
@@ -476,16 +475,6 @@ _PAD = 8  # entries, so that rows of a power of two do not compete for the same 
 _BLOCK = 1 << 10  # groups of rows from which coins are tossed at a time
 
 
-class _NoSeed(np.random.SeedSequence):
-    """Zeros: the streams get their states afterwards, and a real seed takes longer to hash."""
-
-    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> npt.NDArray[Any]:
-        return np.zeros(n_words, dtype=dtype)
-
-
-_NO_SEED = _NoSeed(0)
-
-
 class Streams:
     """A source of words that interleaves the streams started at a key, each numpy's own SFC64.
 
@@ -494,7 +483,7 @@ class Streams:
     """
 
     def __init__(self, key: U64) -> None:
-        self._lanes, self._drawn = [np.random.SFC64(_NO_SEED) for _ in range(LANES)], 0
+        self._lanes, self._drawn = [np.random.SFC64(0) for _ in range(LANES)], 0
         self._move(np.vstack([key, np.ones(LANES, dtype=np.uint64)]), 0)
 
     @property
@@ -723,44 +712,7 @@ def _filled(people: I64, ones: int, rng: np.random.Generator) -> I64:
     return total
 
 
-# -- Epsilon that the integers of a sampler realise, in exact arithmetic --------------------------
-
-
-def realised_ratios(own: int, other: int) -> tuple[float, float]:
-    """Return the largest log ratios of one bit for and against the answer that owns it, in nats.
-
-    Their sum is the epsilon of values that set a bit each, as in EPK14 Theorem 2.
-    """
-    high, low = max(own, other), min(own, other)
-    set_, clear = log_ratio(high, low), log_ratio(CERTAIN - low, CERTAIN - high)
-    return (set_, clear) if own >= other else (clear, set_)
-
-
-def realised_bits_raised(own: list[int], other: list[int], told: int, others: int) -> Array:
-    """Return the log ratios that protected reports of `URAP` realise, in nats, shape (S + 1,).
-
-    The bit of sensitive answer x is set with probability own[x] / 2**64, or other[x] / 2**64 for
-    another answer. One of the `others`, not sensitive, makes a protected report with probability
-    1 - told / 2**64. Entry x is the largest log ratio in favour of x, the last that of one of them.
-    """
-    left, S = CERTAIN - told, len(own)
-    sets = list(zip(own, other, strict=True))
-    clear = [(CERTAIN - a, CERTAIN - b) for a, b in sets]
-    each = []  # the larger and the smaller of the two ratios
-    for a, b in zip(sets, clear, strict=True):
-        each.append((a, b) if a[0] * b[1] >= b[0] * a[1] else (b, a))
-    rest = (left, CERTAIN)
-    ranked = sorted(range(S), key=lambda x: log_ratio(*each[x][1]))[:2]
-    ratios = []
-    for x in range(S):
-        (p, q), rivals = each[x][0], [each[z][1] for z in ranked if z != x][:1]
-        rivals += [rest] * (others > 0)
-        ratios.append(max((log_ratio(p * s, q * r) for r, s in rivals), default=0.0))
-    last = 0.0
-    if others and S:
-        smaller = each[ranked[0]][1]
-        last = log_ratio(left * smaller[1], CERTAIN * smaller[0])
-    return np.asarray(np.maximum([*ratios, last], 0.0))
+# -- Epsilon that the integers of a sampler realise -----------------------------------------------
 
 
 def realised_epsilon_rows(rows: IntegerRows, among: Any = slice(None)) -> float:
@@ -777,38 +729,9 @@ def realised_epsilon_rows(rows: IntegerRows, among: Any = slice(None)) -> float:
     drawn[among] = seen[among] > 0
     if np.any(seen[drawn] < len(rows.upper)):
         return math.inf
-    pairs = zip(high[drawn].tolist(), low[drawn].tolist(), strict=True)
-    ratios = (log_ratio(largest + 1, smallest + 1) for largest, smallest in pairs)
-    return max(ratios, default=0.0)
-
-
-def realised_epsilon_kept(keep: int, share: int, of: int) -> float:
-    """Return the log ratio in favour of the reported value where others are replaced, in nats.
-
-    A value is kept with probability keep / 2**64, else replaced, by itself with that of share / of:
-    its likelihood ratio is (keep of + (2**64 - keep) share) / ((2**64 - keep) share).
-    """
-    replaced = (CERTAIN - keep) * share
-    return log_ratio(keep * of + replaced, replaced)
-
-
-def weights_of(rows: IntegerRows, x: int) -> list[int]:
-    """Return the integer weights of row x, which sum to 2**64."""
-    ends = [0, *(int(upper) + 1 for upper in rows.upper[x])]
-    return [after - before for before, after in pairwise(ends)]
-
-
-def log_ratio(numerator: int, denominator: int) -> float:
-    """Return ln(numerator / denominator) of exact integers, rounded once or twice."""
-    if numerator == denominator:
-        return 0.0
-    if denominator == 0:
-        return math.inf
-    if numerator == 0:
-        return -math.inf
-    if numerator > 2 * denominator:  # the quotient of two integers is correctly rounded
-        return math.log(numerator / denominator)
-    return math.log1p((numerator - denominator) / denominator)
+    # a difference of equal weights is zero; one more than each weight, as above
+    ratio = np.log1p((high - low)[drawn] / (low[drawn] + 1.0))
+    return float(ratio.max(initial=0.0))
 
 
 # -- Sources of uniform 64-bit words --------------------------------------------------------------

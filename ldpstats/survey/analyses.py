@@ -7,7 +7,6 @@ sums of bits where the rows are; waves matched; groups; and files of true answer
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -30,6 +29,7 @@ from ldpstats.io.counting import read_counts
 from ldpstats.io.reports import (
     STORED_FINGERPRINT,
     KeptColumns,
+    answers_of,
     check_labels,
     check_paths,
     constant,
@@ -44,12 +44,8 @@ from ldpstats.io.tables import (
     columns_shown,
     file_format,
     filled,
-    label_of,
-    missing_texts,
     names,
     objects,
-    present,
-    refuse_guarded,
     table_chunks,
     write_table,
 )
@@ -65,12 +61,12 @@ from ldpstats.survey.conditions import read
 from ldpstats.survey.data import (
     Csv,
     Held,
-    Waves,
     held_on,
-    maker_of,
+    identifiers,
     refuse_identifiers,
     refuse_other_kind,
     rows_of,
+    side_by_side,
 )
 from ldpstats.survey.questionnaire import (
     Coded,
@@ -79,8 +75,8 @@ from ldpstats.survey.questionnaire import (
     marks,
     report_columns,
 )
-from ldpstats.survey.questions import FINGERPRINTS, Named, assigned
-from ldpstats.survey.tables import Table
+from ldpstats.survey.questions import FINGERPRINTS, Named, assigned, maker_of
+from ldpstats.survey.tables import Column, Table
 
 
 def count(
@@ -161,29 +157,25 @@ def count(
         raise InvalidArgument("cohort", cohort, remedy)
     known: dict[str, str] = {}
     for argument, name in (("column", column), ("count", count), ("cohort", cohort)):
-        if name is None:
-            continue
-        if not isinstance(name, str):
+        if not isinstance(name, str | None):
             raise InvalidArgument(argument, name, "must be text, the name of a column")
         if name in known:
             raise InvalidArgument(argument, name, f"is the column that {known[name]}= names")
-        known[name] = argument
+        if name is not None:
+            known[name] = argument
     one_of("missing", missing, ("raise", "count"))
     progress = boolean("progress", progress)
     rows = rows_of(source, "source", na, table, engine, on_error)
     column = _column_of_reports(rows.columns, column, [count, cohort])
     found: Counts | BitCounts
     if isinstance(rows, Csv) and where is None and not isinstance(mechanism, ByColumn):
-        how: dict[str, Any] = {
-            "cohort": cohort,
-            "missing": missing,
-            "na": Table.missing_codes(rows, column),
-        }
+        how: dict[str, Any] = {"cohort": cohort, "missing": missing, "bits": bits}
+        how["na"] = Table.missing_codes(rows, column)
         total: Any = 0
         with maybe_bar("counting", progress) as bar:
             for i, file in enumerate(rows.frame):
                 how["advance"] = moved(bar, i, len(rows.frame))
-                total = total + read_counts(file, mechanism, column, count, bits=bits, **how)
+                total = total + read_counts(file, mechanism, column, count, **how)
         found = total
     else:
         with watching(rows if progress and isinstance(rows, Query) else None):
@@ -214,9 +206,8 @@ def _column_of_reports(
     if column is not None:
         if column in columns:
             return column
-        raise InvalidArgument(
-            "column", column, f"no such column; the table has {columns_shown(columns)}"
-        )
+        remedy = f"no such column; the table has {columns_shown(columns)}"
+        raise InvalidArgument("column", column, remedy)
     others = [name for name in columns if name not in taken]
     beside = {made(name) for name in others for made in (fingerprint_column, cohort_column)}
     free = [name for name in others if name not in beside]
@@ -316,7 +307,7 @@ def joint_groups(held: Held, names: Sequence[str]) -> list[JointCounts]:
     if not found[0].nobs:  # without them nothing is known of the association
         return [joint(held, names)]
     cells, n = _cells(held.chosen(partial), names)
-    cells.prepare(names)
+    cells.table.prepare(names)
     coded = [cells.coded(name) for name in names]
     there = np.array([part.present for part in coded])
     kinds = (1 << np.arange(len(names))) @ there  # which questions were asked, as a number
@@ -330,7 +321,7 @@ def joint_groups(held: Held, names: Sequence[str]) -> list[JointCounts]:
 
 
 def _together(cells: Held, names: Sequence[str], n: Array | None) -> JointCounts:
-    cells.prepare(names)
+    cells.table.prepare(names)
     parts = [cells.coded(name) for name in names]
     return JointCounts.of_rows([(part.reports, part.present) for part in parts], n)
 
@@ -390,11 +381,11 @@ def refuse_kept(held: Held, names: Sequence[str], memoised: object, analysis: st
 
 def weighed(found: Coded, n: Array | None) -> Data:
     """Reports, each of n respondents (None: one)."""
+    reports: Reports = found.reports
     if n is None:
-        reports: Reports = found.reports
         return reports
     missing = int(n[~found.present].sum())
-    return tallied(replace(found.reports, n_missing=missing), n[found.present])
+    return tallied(replace(reports, n_missing=missing), n[found.present])
 
 
 # -- Sums of bits of a remote survey, made where its rows are -------------------------------------
@@ -432,15 +423,20 @@ def matched(first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> He
             refuse_other_kind(id, *kinds)
             query = first.query.joined(second.query, id, suffixes)
             sizes = len(first), len(second)
-            return Waves.matched((first, second), id, suffixes, sizes, query)
+            return side_by_side((first, second), id, suffixes, sizes, query)
     for wave in (first, second):
         if not wave.ordered:
             raise NotAvailable(
                 f"id={id!r}: {why} rows of one have no order: open both in the same way, or read "
                 "both into memory"
             )
-    everything = [tuple(wave.columns) for wave in (first, second)]
-    return Waves.of(first.read(everything[0]), second.read(everything[1]), id, suffixes)
+    waves = [wave.read(wave.columns) for wave in (first, second)]
+    keys, kinds = zip(*(identifiers(wave, id) for wave in waves), strict=True)
+    refuse_other_kind(id, *kinds)
+    place = keys[1].get_indexer(keys[0])
+    both = np.flatnonzero(place >= 0)
+    together = waves[0].taken(both), waves[1].taken(place[both])
+    return side_by_side(together, id, suffixes, (len(first), len(second)))
 
 
 def _checked_identifiers(wave: Held, id: str) -> str | None:
@@ -477,6 +473,15 @@ Rows = npt.NDArray[np.int64]
 _REMEDY = "group by text, booleans, categories or whole numbers; make bands of it first"
 
 
+def combined(columns: Sequence[Column]) -> npt.NDArray[np.int64]:
+    """The number of the combination of values in each row, (n,), in order; none is missing."""
+    cells = np.zeros(len(columns[0].codes), dtype=np.int64)
+    for column in columns:  # numbered anew each time, so that they stay small
+        cells = cells * len(column.values) + column.codes
+        cells = pd.factorize(cells, sort=True)[0].astype(np.int64)
+    return cells
+
+
 def grouped_rows(held: Held, by: Sequence[object], name: str) -> tuple[list[Any], list[Rows], Rows]:
     """Labels (tuples if `by` several) of groups in order, rows of each, and rows without group."""
     if not by:
@@ -485,16 +490,13 @@ def grouped_rows(held: Held, by: Sequence[object], name: str) -> tuple[list[Any]
     if len(names) < len(by) or len({*names, name}) <= len(names):
         remedy = "must be different public columns, other than the question"
         raise InvalidArgument("by", list(by), remedy)
-    held.prepare(names)
+    held.table.prepare(names)
     columns = [held.public(column).categories(_REMEDY) for column in names]
     missing = np.any([column.missing for column in columns], axis=0)
     known = np.flatnonzero(~missing)
     if not known.size:
         raise InvalidArgument("by", list(by), f"nobody of {held.respondents} has a group")
-    cells = np.zeros(known.size, dtype=np.int64)
-    for column in columns:  # numbered anew each time, in the same order, so that they stay small
-        cells = cells * len(column.values) + column.codes[known]
-        cells = np.unique(cells, return_inverse=True)[1]
+    cells = combined([column.taken(known) for column in columns])
     n_groups = int(cells.max()) + 1
     if n_groups > MOST_GROUPS:
         remedy = f"makes {n_groups} groups, {MOST_GROUPS} at most: use fewer or wider ones"
@@ -549,11 +551,11 @@ def privatize_sheets(
     stored: dict[str, Mapping[bytes, bytes]] = dict(kept.stored)
     for column, notes in stored_notes(sheet).items():
         stored[column] = {**stored.get(column, {}), **notes}
-    how: dict[str, Any] = {"force": force, "spreadsheet_safe": spreadsheet_safe, "beside": beside}
-    pace: dict[str, Any] = {"chunk_rows": chunk_rows, "advance": advance}
-    chunks = _sheets(client, kept, names("na", na), totals, **pace)
+    chunks = _sheets(client, kept, names("na", na), totals, chunk_rows=chunk_rows, advance=advance)
     types = {c: t for q in sheet.entries if q.private for c, t in q.layout.types.items()}
-    write_table(chunks, target, types, stored, **how)
+    write_table(
+        chunks, target, types, stored, force, beside=beside, spreadsheet_safe=spreadsheet_safe
+    )
     return totals
 
 
@@ -580,27 +582,23 @@ def _sheets(
     columns = [*sheet.questions, *kept.names]
     beside = [c for c in assigned(sheet).values() if c not in columns]
     how |= {"optional": [*kept.optional, *beside], "secret": True}
-    places = {name: f"{str.__str__(os.fspath(source))}, column {name!r}" for name in sheet}
     for frame in table_chunks(source, list(dict.fromkeys(columns)), **how):
-        kept.refuse_reports(frame)
+        kept.refuse_reports(frame, not done)
         answers: dict[str, Any] = {}
         for question in sheet.entries:
-            name, labels = question.name, question.labels
-            to_label = None if labels is None else label_of(source, labels, na)
-            absent_as = missing_texts(source, na, () if labels is None else labels)
-            values, absent = present(places[name], frame[name], to_label, absent_as, True)
-            if labels is None:
-                refuse_guarded(source, values, answers_in(places[name], done, absent))
-            answers[name] = filled(values, absent)
+            column = frame[question.name]
+            values, absent, _ = answers_of(source, column, question.labels, na, done)
+            answers[question.name] = filled(values, absent)
         cohorts = {c: frame[c] for c in assigned(sheet).values() if c in frame}
         every = np.zeros(len(frame), dtype=bool)
 
         def where(name: str, done: int = done, every: Array = every) -> Named:
-            return answers_in(places[name], done, every)
+            return answers_in(f"{source}, column {name!r}", done, every)
 
         table = Table.of(pd.DataFrame(answers | cohorts))
-        made: dict[str, Any] = {"where": where, "stored": parquet, "known": client.known}
-        reports = report_columns(sheet, table, client.words, **made)
+        reports = report_columns(
+            sheet, table, client.words, where=where, stored=parquet, known=client.known
+        )
         copied = kept.of(frame, done)
         found: dict[str, pd.Series[Any]] = {}
         for name in sheet.questions:
@@ -620,6 +618,5 @@ def _sheets(
 
 def as_written(column: pd.Series[Any]) -> pd.Series[Any]:
     """A column of objects, or one of Arrow as it is."""
-    if isinstance(column.dtype, pd.ArrowDtype):
-        return column
-    return pd.Series(objects(column), dtype=object)
+    stays = isinstance(column.dtype, pd.ArrowDtype)
+    return column if stays else pd.Series(objects(column), dtype=object)

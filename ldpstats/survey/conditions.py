@@ -110,14 +110,10 @@ _END = "here the condition should end, or go on with 'and' or 'or'"
 _ALONE = "a value alone is no condition: compare a column with it"
 _LISTED = "a value is missing here: a number, true, false, or text in quotes"
 # words, in lower case, where a condition should end
-_INSTEAD = {
-    **{word: f"write {word!r} in lower case" for word in _KEYWORDS},
-    **{
-        word: f"{word!r} is not known here; write 18 <= age <= 64, or a list after 'in'"
-        for word in ("between", "like")
-    },
-    "(": "functions and methods are not part of a condition: compute a column first",
-}
+_INSTEAD = {word: f"write {word!r} in lower case" for word in _KEYWORDS}
+for _word in ("between", "like"):
+    _INSTEAD[_word] = f"{_word!r} is not known here; write 18 <= age <= 64, or a list after 'in'"
+_INSTEAD["("] = "functions and methods are not part of a condition: compute a column first"
 
 
 def is_mask(given: object) -> bool:
@@ -127,13 +123,9 @@ def is_mask(given: object) -> bool:
 
 def read(given: object) -> Any:
     """A condition from text; a mask, and an expression of Narwhals, as it was given."""
-    if is_mask(given):
-        return given
-    if type(given).__module__.partition(".")[0] != "narwhals":
-        return parse(given)
     import narwhals
 
-    return given if isinstance(given, narwhals.Expr) else parse(given)
+    return given if is_mask(given) or isinstance(given, narwhals.Expr) else parse(given)
 
 
 def parse(text: object) -> Condition:

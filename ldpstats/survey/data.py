@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import filterfalse
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,18 +20,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, as_array, check_slice, did_you_mean
+from ldpstats.arguments import Array, as_array, check_slice
 from ldpstats.engines.base import picked, running
 from ldpstats.engines.others import is_files, opened
 from ldpstats.engines.parquet import found_files
 from ldpstats.engines.query import Query, known
-from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, shorten
-from ldpstats.io.reports import (
-    FINGERPRINT,
-    STORED_FINGERPRINT,
-    SURVEY_FINGERPRINT,
-    stored_text,
-)
+from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.io.reports import STORED_FINGERPRINT, check_stored
 from ldpstats.io.storage import FilePath, checked_path, refusal
 from ldpstats.io.tables import (
     BY_PANDAS,
@@ -43,10 +38,11 @@ from ldpstats.io.tables import (
     unguarded,
     whole_counts,
 )
-from ldpstats.mechanisms import PUM, ByColumn, Mechanism
+from ldpstats.mechanisms import ByColumn, Mechanism
 from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.mechanisms.designs import DesignFunction
 from ldpstats.models.dictionary.survey import DictionarySurvey
+from ldpstats.models.layout import count_of
 from ldpstats.reports.layout import (
     check_fingerprints,
     cohort_beside,
@@ -77,52 +73,112 @@ from ldpstats.survey.tables import (
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Held(ABC):
+class Held:
     """Rows of reports and of public columns, one a respondent, in memory or on an engine."""
 
     questionnaire: Questionnaire
-    table: Any = None  # a `Table`; of two waves in memory none
+    table: Any  # a `Table`
+    owners: Mapping[str, str]  # the question of each column of reports or of their cohorts
+    parts: Mapping[str, Mapping[str, str | None]]  # columns of each question, and their cohorts'
+    marks: Sequence[str] = ()  # columns of fingerprints that there may be
     remote: bool = False  # whether an engine is asked about the rows, and holds them
     rows: npt.NDArray[np.int64] | None = None  # those selected in memory, each at most once
     n: Array | None = None  # how many respondents each row of the table stands for; None: one
     lost: tuple[int, int] = (0, 0)  # persons left out when waves were matched: in one of them only
+    origins: Mapping[str, str] = field(default_factory=dict)  # names of questions in their waves
+    kept: bool = False  # whether devices kept their responses from one of these waves to the next
     parsed: dict[str, Coded] = field(default_factory=dict, repr=False)
 
+    @classmethod
+    def of(
+        cls, table: Table, questionnaire: Questionnaire, cohorts: Mapping[str, str], whole: bool
+    ) -> Held:
+        """Check that the reports of a table are of a questionnaire.
+
+        `cohorts`: their columns, by reports, if not NAME_cohort. If it is not `whole`, but some
+        mechanisms, its own fingerprint need not be met.
+        """
+        own, makers_of = dict[str, str](), dict[str, Any]()
+        family = questionnaire.in_wave(None)  # tables have the fingerprint of all waves
+        marks: dict[str, Any] = {FINGERPRINTS: family} if whole else {}
+        for question in questionnaire.entries:
+            makers_of[question.name] = maker = question.layout.made_by
+            marks[fingerprint_column(question.name)] = maker
+            for column in question.columns:
+                own[column] = question.name
+                table.check_column(column, "question")
+        beside = [*map(fingerprint_column, own), *map(cohort_column, own)]
+        table.prepare([FINGERPRINTS, *beside, *own])
+        for column, made_by in marks.items():
+            if column in table.columns:
+                table.check_marks(column, made_by)
+        for column, name in own.items():
+            if stored := table.stored(column):
+                check_stored(f"column {column!r}", stored, makers_of[name])
+                if whole:
+                    check_stored(f"column {column!r}", stored, family, STORED_FINGERPRINT)
+        others, known, parts = {*table.columns} - {*own}, dict(cohorts), {}
+        for question in questionnaire.entries:
+            designs: Sequence[str] = ()
+            for column, mechanism in question.mechanisms.items():
+                has = mechanism.n_cohorts or mechanism.cohort_names
+                if isinstance(mechanism, ByColumn):
+                    if table.first(column) not in mechanism.outputs:  # with the design before it
+                        designs = mechanism.columns
+                        for beside_it in designs:
+                            table.check_column(beside_it, f"by_column of {column!r}")
+                            if own.get(beside_it) in questionnaire.private:
+                                remedy = "is private: name public columns, which say the design"
+                                raise InvalidArgument("columns", beside_it, remedy)
+                elif has and column not in known and cohort_column(column) in others:
+                    first = table.first(column)
+                    if cohort := cohort_beside(column, mechanism, others, first):
+                        known[column] = cohort
+            named = zip(question.columns, map(known.get, question.columns), strict=True)
+            parts[question.name] = dict(named) | dict.fromkeys(designs)
+        return cls(
+            questionnaire=questionnaire,
+            table=table,
+            remote=isinstance(table, OnEngine),
+            owners=own | {known[column]: name for column, name in own.items() if column in known},
+            parts=parts,
+            marks=(FINGERPRINTS, *marks),
+        )
+
     @property
-    @abstractmethod
     def columns(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
-
-    @property
-    @abstractmethod
-    def public_columns(self) -> tuple[str, ...]:
-        """Names of those that hold neither reports nor fingerprints."""
-
-    @abstractmethod
-    def owner(self, name: str) -> str | None:
-        """The question that a column belongs to."""
-
-    @abstractmethod
-    def parts_of(self, name: str) -> dict[str, str | None]:
-        """The columns of a question, each with that of its cohorts; a public column is its own."""
-
-    def origin(self, name: str) -> str:
-        """What a question is called where waves are not told apart."""
-        return name
-
-    @property
-    def whole_index(self) -> pd.Index[Any]:
-        """Labels of the rows of the table: their numbers from 0, but for tables of pandas."""
-        found: pd.Index[Any] = self.table.index
+        found: tuple[str, ...] = self.table.columns
         return found
 
     @property
+    def public_columns(self) -> tuple[str, ...]:
+        """Names of those that hold neither reports nor fingerprints."""
+        return tuple(filterfalse({*self.owners, *self.marks}.__contains__, self.columns))
+
+    def owner(self, name: str) -> str | None:
+        """The question that a column belongs to."""
+        return self.owners.get(name, name if name in self.questionnaire else None)
+
+    def parts_of(self, name: str) -> Mapping[str, str | None]:
+        """The columns of a question, each with that of its cohorts; a public column is its own."""
+        if name in self.questionnaire:
+            return self.parts[name]
+        self.table.check_column(name)
+        return {name: None}
+
+    def origin(self, name: str) -> str:
+        """What a question is called where waves are not told apart."""
+        return self.origins.get(name, name)
+
+    @property
     def index(self) -> pd.Index[Any]:
-        """Labels of these rows."""
-        return self.whole_index if self.rows is None else self.whole_index.take(self.rows)
+        """Labels of these rows: their numbers in the table from 0, but for tables of pandas."""
+        found: pd.Index[Any] = self.table.index
+        return found if self.rows is None else found.take(self.rows)
 
     def __len__(self) -> int:
-        return len(self.whole_index if self.rows is None else self.rows)
+        return len(self.table if self.rows is None else self.rows)
 
     @property
     def respondents(self) -> int:
@@ -194,7 +250,7 @@ class Held(ABC):
         if is_mask(condition):
             return self.masked(condition, "where")
         if isinstance(condition, Condition):
-            self.prepare(condition.columns())
+            self.table.prepare(condition.columns())
             true = sides(condition, self.tested)[0]
         elif self.remote:
             public = picked(self.query.frame(self.query.engine.session()), self.public_columns)
@@ -215,7 +271,7 @@ class Held(ABC):
         import narwhals
         import pyarrow
 
-        self.prepare(self.public_columns)
+        self.table.prepare(self.public_columns)
         columns = {}
         for name in self.public_columns:
             with suppress(InvalidArgument, OverflowError):  # of values that it may not ask for
@@ -301,14 +357,6 @@ class Held(ABC):
         parts = [pair for name in names for pair in self.parts_of(name).items()]
         return list(dict.fromkeys(c for pair in parts for c in pair if c is not None))
 
-    def prepare(self, names: Iterable[str]) -> None:
-        """Read what these columns need, together; on an engine nothing, before it is asked for."""
-        self.table.prepare(names)
-
-    def missing_codes(self, name: str) -> tuple[str, ...]:
-        """What means missing in a column, besides what is."""
-        return Table.missing_codes(self.table, name)  # as they were given, also of a CSV file
-
     def numbers(self, argument: str, name: str) -> Array:
         """A public column of numbers, (n,), NaN where one is missing; `argument` names it."""
         return self._taken(as_numbers(argument, name, self.table.typed(name)))
@@ -329,6 +377,8 @@ class Held(ABC):
 
     def _parsed(self, name: str) -> Coded:
         """The reports of a question in all rows of the table."""
+        if isinstance(self.table, Joined):
+            return self.table.reported(name)
         question, parts = self.questionnaire.question(name), self.parts_of(name)
         columns, cohorts, mechanism = [], {}, None
         try:
@@ -378,7 +428,7 @@ class Held(ABC):
     def answered(self, names: Sequence[str]) -> Any:
         """How many of these columns each row has a value in: numbers, or an expression of them."""
         if not self.remote:
-            self.prepare(names)
+            self.table.prepare(names)
             return sum((self.coded(name).present for name in names), np.zeros(len(self), dtype=int))
         import narwhals
 
@@ -416,108 +466,6 @@ def check_expression(expression: Any, public: Any) -> None:
         raise InvalidArgument("where", expression, remedy) from None
     if kinds != [narwhals.Boolean]:
         raise InvalidArgument("where", expression, "must be true or false in each row")
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Collected(Held):
-    """Rows of a table, and the questionnaire that describes its private columns."""
-
-    owners: Mapping[str, str]  # the question of each column of reports
-    cohorts: Mapping[str, str]  # the column of cohorts beside each column of reports that has one
-    designs: Mapping[str, Sequence[str]]  # the columns that say how each respondent was asked
-    marks: Sequence[str]  # columns of fingerprints that there may be
-
-    @classmethod
-    def of(
-        cls, table: Table, questionnaire: Questionnaire, cohorts: Mapping[str, str], whole: bool
-    ) -> Collected:
-        """Check that the reports of a table are of a questionnaire.
-
-        `cohorts`: their columns, by reports, if not NAME_cohort. If it is not `whole`, but some
-        mechanisms, its own fingerprint need not be met.
-        """
-        own, makers_of = dict[str, str](), dict[str, Any]()
-        family = questionnaire.in_wave(None)  # tables have the fingerprint of all waves
-        marks: dict[str, Any] = {FINGERPRINTS: family} if whole else {}
-        for question in questionnaire.entries:
-            makers_of[question.name] = maker = maker_of(question.made_by)
-            marks[fingerprint_column(question.name)] = maker
-            for column in question.columns:
-                own[column] = question.name
-                table.check_column(column, "question")
-        beside = [*map(fingerprint_column, own), *map(cohort_column, own)]
-        table.prepare([FINGERPRINTS, *beside, *own])
-        for column, made_by in marks.items():
-            if column in table.columns:
-                table.check_marks(column, made_by)
-        for column, name in own.items():
-            if not (stored := table.stored(column)):
-                continue
-            made_by = makers_of[name]
-            key = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
-            makers = {key: made_by}
-            if whole:
-                makers[STORED_FINGERPRINT] = family
-            for column_of_maker, maker in makers.items():
-                found = stored_text(stored, column_of_maker)
-                if found and found != maker.fingerprint:
-                    raise MechanismMismatch(
-                        f"column {column!r} holds reports of another mechanism or questionnaire: "
-                        f"its fingerprint is {shorten(found)}, not that of {maker}, "
-                        f"{maker.fingerprint}; use the questionnaire that the reports were made "
-                        "with"
-                    )
-        others, known, designs = {*table.columns} - {*own}, dict(cohorts), {}
-        for question in questionnaire.entries:
-            for column, mechanism in question.mechanisms.items():
-                has = mechanism.n_cohorts or mechanism.cohort_names
-                if isinstance(mechanism, ByColumn):
-                    if table.first(column) not in mechanism.outputs:  # with the design before it
-                        for beside in mechanism.columns:
-                            table.check_column(beside, f"by_column of {column!r}")
-                            if own.get(beside) in questionnaire.private:
-                                remedy = "is private: name public columns, which say the design"
-                                raise InvalidArgument("columns", beside, remedy)
-                        designs[column] = mechanism.columns
-                elif has and column not in known and cohort_column(column) in others:
-                    first = table.first(column)
-                    if cohort := cohort_beside(column, mechanism, others, first):
-                        known[column] = cohort
-        remote = isinstance(table, OnEngine)
-        how: dict[str, Any] = {"questionnaire": questionnaire, "table": table, "remote": remote}
-        marked = [FINGERPRINTS, *marks]
-        return cls(**how, owners=own, cohorts=known, designs=designs, marks=marked)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        found: tuple[str, ...] = self.table.columns
-        return found
-
-    @property
-    def public_columns(self) -> tuple[str, ...]:
-        left = dict.fromkeys(self.columns)
-        for name in (*self.owners, *self.cohorts.values(), *self.marks):
-            left.pop(name, None)
-        return tuple(left)
-
-    def owner(self, name: str) -> str | None:
-        if name in self.questionnaire or name in self.owners:
-            return self.owners.get(name, name)
-        reports = next((column for column, own in self.cohorts.items() if own == name), None)
-        return None if reports is None else self.owners[reports]
-
-    def parts_of(self, name: str) -> dict[str, str | None]:
-        if name not in self.questionnaire:
-            self.table.check_column(name)
-            return {name: None}
-        columns = self.questionnaire.question(name).columns
-        parts = dict(zip(columns, map(self.cohorts.get, columns), strict=True))
-        return parts | dict.fromkeys(self.designs.get(name, ()))
-
-
-def maker_of(made_by: Any) -> Any:
-    """The mechanism that makes the reports of a question."""
-    return made_by.common if isinstance(made_by, PUM) else made_by
 
 
 # -- What a survey rests on, whatever kind of table it is given -----------------------------------
@@ -622,15 +570,24 @@ def read_by_pandas(files: Any) -> Any:
         return files
     how = f"pandas.{reader}({str(path)!r})"
     try:
-        return getattr(pd, reader)(path)
+        frame: pd.DataFrame = getattr(pd, reader)(path)
     except ImportError as error:
-        remedy = f"{how} needs another package: {error}"
+        remedy = f"{how} needs another package: pip install 'ldpstats[files]' ({error})"
         raise NotAvailable(f"{path}: {remedy}") from None
     except OSError as error:
         raise refusal(path, f"cannot be read ({error.strerror or error})") from None
     except Exception as error:  # whatever is wrong with a file of somebody else's program
         remedy = f"{how} fails: {error}; correct the call, and pass the table that it returns"
         raise refusal(path, remedy) from None
+    for name, labels in frame.attrs.get("variable_value_labels", {}).items():
+        if isinstance(frame[name].dtype, pd.CategoricalDtype):  # of SPSS: pandas sorts them by name
+            known = frame[name].cat.categories
+            order = dict.fromkeys([*(labels[code] for code in sorted(labels)), *known])
+            frame[name] = frame[name].cat.reorder_categories(
+                [x for x in order if x in known], ordered=True
+            )
+    frame.attrs = {}
+    return frame
 
 
 def with_series(
@@ -660,9 +617,9 @@ def held_on(
     cohorts: Mapping[str, str] | None = None,
     whole: bool = True,
 ) -> Held:
-    """The rows of a table, with the questions that its columns answer; see `Collected`."""
+    """The rows of a table, with the questions that its columns answer; see `Held.of`."""
     if isinstance(rows, Query):
-        return Collected.of(OnEngine("data", rows), sheet, cohorts or {}, whole)
+        return Held.of(OnEngine("data", rows), sheet, cohorts or {}, whole)
     if isinstance(rows, Csv):
         check_names(rows.name, list(rows.columns))
         for question in sheet.entries:
@@ -675,7 +632,7 @@ def held_on(
                 raise InvalidArgument(question.name, "", remedy)
     if rows.na:
         refuse_labels(rows.na, sheet.entries)
-    return Collected.of(rows, sheet, cohorts or {}, whole)
+    return Held.of(rows, sheet, cohorts or {}, whole)
 
 
 # -- The columns of a table on an engine, in memory when they are needed ---------------------------
@@ -693,7 +650,8 @@ class OnEngine(Table):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return self.frame.columns
+        held = self.frame.columns
+        return tuple(filter(held.__contains__, self.sources)) or held
 
     def __len__(self) -> int:
         return len(self.frame if self.read is None else self.read)
@@ -733,13 +691,12 @@ class OnEngine(Table):
 
     def domain(self, name: str) -> tuple[Any, Column]:
         """The distinct values of a column in the whole table as stored, and as a column of them."""
+        if name in self.sources:
+            table, old = self.sources[name]
+            raw, found = table.domain(old)
+            return raw, replace(found, name=name)
         if name not in self.domains:  # asked of the engine once, whatever is selected
-            if name in self.sources:
-                table, old = self.sources[name]
-                raw, found = table.domain(old)
-                self.domains[name] = raw, replace(found, name=name)
-            else:
-                self.learn(name, self.frame.whole().cells([name]).column(0))
+            self.learn(name, self.frame.whole().cells([name]).column(0))
         return self.domains[name]
 
     def learn(self, name: str, values: Any) -> None:
@@ -798,134 +755,95 @@ class OnEngine(Table):
         rows = np.flatnonzero(same == 0)
         times = rows.size if n is None else int(n[rows].sum())
         first = self.frame.first(column, value.as_py())
-        place = f"{times} row{'s' * (times != 1)}" + (f", the first in {first}" if first else "")
+        place = count_of(times, "row") + (f", the first in {first}" if first else "")
         return type(error)(shown, value.as_py(), f"{remedy}; {place}")
 
 
 # -- The persons who are in two waves of a survey: their columns side by side, their identifiers ---
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Waves(Held):
-    """The persons who are in two waves, with the columns of both, distinguished by a suffix."""
+@dataclass(frozen=True, eq=False)
+class Joined(Table):
+    """The columns of two waves in memory, row by row side by side."""
 
-    sources: Mapping[str, tuple[Held, str]]  # the wave of each name, and its name there
-
-    @classmethod
-    def of(cls, first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> Waves:
-        """Match two waves by a column of identifiers, which stays as it is."""
-        keys, kinds = zip(*(identifiers(wave, id) for wave in (first, second)), strict=True)
-        refuse_other_kind(id, *kinds)
-        place = keys[1].get_indexer(keys[0])
-        both = np.flatnonzero(place >= 0)
-        waves = first.taken(both), second.taken(place[both])
-        return cls.matched(waves, id, suffixes, (len(first), len(second)))
-
-    @classmethod
-    def matched(
-        cls,
-        waves: tuple[Held, Held],
-        id: str,
-        suffixes: tuple[str, str],
-        sizes: tuple[int, int],
-        query: Query | None = None,
-    ) -> Waves:
-        """The columns of two waves that were of `sizes` persons; on an engine the query of both."""
-        both = len(waves[0] if query is None else query)
-        if not both:
-            remedy = "no person is in both waves: is this the column that identifies persons?"
-            raise InvalidArgument("id", id, remedy)
-        sources: dict[str, tuple[Held, str]] = {id: (waves[0], id)}
-        mechanisms = {}
-        for wave, suffix in zip(waves, suffixes, strict=True):
-            asked = wave.questionnaire
-            for name in dict.fromkeys((*asked.questions, *wave.columns)):
-                if name == id:
-                    continue
-                if f"{name}{suffix}" in sources:
-                    remedy = f"would name two columns {name + suffix!r}: choose others"
-                    raise InvalidArgument("suffixes", suffixes, remedy)
-                sources[f"{name}{suffix}"] = wave, name
-                if name in asked:
-                    mechanisms[f"{name}{suffix}"] = asked[name]
-        table = None
-        if query is not None:
-            tables = {new: (wave.table, name) for new, (wave, name) in sources.items()}
-            table = OnEngine("data", query, sources=tables)
-        return cls(
-            questionnaire=Questionnaire(mechanisms),
-            table=table,
-            remote=query is not None,
-            lost=(sizes[0] - both, sizes[1] - both),
-            sources=sources,
-        )
+    frame: Mapping[str, tuple[Held, str]]  # the wave of each column and question, its name there
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return tuple(new for new, (wave, name) in self.sources.items() if name in wave.columns)
+        return tuple(new for new, (wave, name) in self.frame.items() if name in wave.columns)
 
-    @property
-    def public_columns(self) -> tuple[str, ...]:
-        both = self.sources.items()
-        return tuple(new for new, (wave, name) in both if name in wave.public_columns)
-
-    def origin(self, name: str) -> str:
-        return self._source(name)[1]
-
-    def owner(self, name: str) -> str | None:
-        wave, old = self._source(name)
-        question = wave.owner(old)
-        found = [new for new, source in self.sources.items() if source == (wave, question)]
-        return found[0] if found else None
-
-    def parts_of(self, name: str) -> dict[str, str | None]:
-        wave, old = self._source(name)
-        new: dict[Any, str] = {source: new for new, source in self.sources.items()}
-        return {new[wave, c]: new.get((wave, d)) for c, d in wave.parts_of(old).items()}
-
-    def _source(self, name: str) -> tuple[Held, str]:
-        if name not in self.sources:
-            shown = ", ".join(map(repr, self.columns))
-            hint = did_you_mean(name, self.columns)
-            raise InvalidArgument("column", name, f"no such column; the waves have {shown}{hint}")
-        return self.sources[name]
-
-    # -- waves in memory, each of which has its own table
-
-    @property
-    def whole_index(self) -> pd.Index[Any]:
-        first = next(iter(self.sources.values()))[0]
-        return pd.RangeIndex(len(first)) if self.table is None else super().whole_index
+    def __len__(self) -> int:
+        return len(next(iter(self.frame.values()))[0])
 
     def prepare(self, names: Iterable[str]) -> None:
-        for wave, old in filter(None, map(self.sources.get, names)):
-            wave.prepare([old])
+        for wave, old in filter(None, map(self.frame.get, names)):
+            wave.table.prepare([old])
 
-    def unasked(self, name: str) -> Column:
-        if self.table is not None:
-            return super().unasked(name)
-        wave, old = self._source(name)
-        found = replace(wave.unasked(old), name=name)
-        return found if self.rows is None else found.taken(self.rows)
+    def as_column(self, name: str) -> Column:
+        self.check_column(name)
+        wave, old = self.frame[name]
+        return replace(wave.unasked(old), name=name)
 
-    def _parsed(self, name: str) -> Coded:
-        if self.table is not None:
-            return super()._parsed(name)
-        wave, old = self._source(name)
+    def typed(self, name: str, labels: pd.Index[Any] | None = None) -> pd.Series[Any]:
+        self.check_column(name)
+        wave, old = self.frame[name]
+        column: pd.Series[Any] = wave.table.typed(old)
+        return column if wave.rows is None else column.iloc[wave.rows].reset_index(drop=True)
+
+    def reported(self, name: str) -> Coded:
+        """The reports of a question."""
+        wave, old = self.frame[name]
         found = wave.reported(old)
         if isinstance(found.reports, Reports):
             found = replace(found, reports=replace(found.reports, name=name))
         return found
 
-    def numbers(self, argument: str, name: str) -> Array:
-        if self.table is not None:
-            return super().numbers(argument, name)
-        wave, old = self._source(name)
-        return self._taken(wave.numbers(argument, old))
 
-    def missing_codes(self, name: str) -> tuple[str, ...]:
-        wave, old = self._source(name)
-        return wave.missing_codes(old)
+def side_by_side(
+    waves: tuple[Held, Held],
+    id: str,
+    suffixes: tuple[str, str],
+    sizes: tuple[int, int],
+    query: Query | None = None,
+) -> Held:
+    """The columns of two waves that were of `sizes` persons, told apart by a suffix.
+
+    The persons are those of both waves; on an engine those of the query that joins them.
+    """
+    both = len(waves[0] if query is None else query)
+    if not both:
+        remedy = "no person is in both waves: is this the column that identifies persons?"
+        raise InvalidArgument("id", id, remedy)
+    sources: dict[str, tuple[Held, str]] = {id: (waves[0], id)}
+    mechanisms, parts, owners = {}, {}, dict[str, str]()
+    for wave, suffix in zip(waves, suffixes, strict=True):
+        asked = wave.questionnaire
+        new = {name: f"{name}{suffix}" for name in (*asked.questions, *wave.columns) if name != id}
+        for name, made in new.items():
+            if made in sources:
+                remedy = f"would name two columns {made!r}: choose others"
+                raise InvalidArgument("suffixes", suffixes, remedy)
+            sources[made] = wave, name
+            if name in asked:
+                mechanisms[made] = asked[name]
+                own = wave.parts[name].items()
+                parts[made] = {new.get(c, c): d and new.get(d, d) for c, d in own}
+        owners |= {new[c]: new[name] for c, name in wave.owners.items() if c in new and name in new}
+    table: Table = Joined("data", sources)
+    if query is not None:
+        tables = {made: (wave.table, name) for made, (wave, name) in sources.items()}
+        table = OnEngine("data", query, sources=tables)
+    return Held(
+        questionnaire=Questionnaire(mechanisms),
+        table=table,
+        owners=owners,
+        parts=parts,
+        marks=[f"{c}{s}" for wave, s in zip(waves, suffixes, strict=True) for c in wave.marks],
+        remote=query is not None,
+        lost=(sizes[0] - both, sizes[1] - both),
+        origins={made: name for made, (_, name) in sources.items()},
+        kept=all(wave.questionnaire.keep or wave.kept for wave in waves),
+    )
 
 
 def refuse_other_kind(id: str, first: str, second: str) -> None:

@@ -6,13 +6,14 @@ weights: in columns, or made from the design.
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import zip_longest
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import (
@@ -26,7 +27,7 @@ from ldpstats.arguments import (
     real_number,
 )
 from ldpstats.engines.query import LEAST_WEIGHT, MOST_WEIGHT
-from ldpstats.errors import InvalidArgument
+from ldpstats.errors import InvalidArgument, LDPWarning
 from ldpstats.inference.designs.linearisation import SINGLE_UNIT, Replication, Sample, Stage
 from ldpstats.inference.designs.replicates import (
     KINDS,
@@ -36,6 +37,7 @@ from ldpstats.inference.designs.replicates import (
     scales_of,
 )
 from ldpstats.io.tables import columns_shown
+from ldpstats.labels import Codes, Mask
 from ldpstats.models.layout import count_of
 from ldpstats.survey.data import Held
 
@@ -56,8 +58,8 @@ class SampleDesign:
         Column of sampling units of each stage; without any, respondents were sampled.
     fpc : tuple of str
         Column of finite population corrections of each stage.
-    nested : bool
-        Whether labels of units are unique within strata only.
+    nested : bool or None
+        Whether labels of units are unique within strata only; None: they are, with a warning.
     single_unit : {"fail", "certainty", "centered", "average"}
         What a stratum with a single unit adds to a variance.
     replicates : ReplicateWeights, MadeReplicates or None
@@ -77,31 +79,23 @@ class SampleDesign:
     strata: tuple[str | None, ...] = ()
     clusters: tuple[str, ...] = ()
     fpc: tuple[str, ...] = ()
-    nested: bool = True
+    nested: bool | None = True
     single_unit: str = "fail"
     replicates: Replicates | None = None
     changes: tuple[Any, ...] = ()
 
     @classmethod
-    def of(
-        cls,
-        weights: object,
-        strata: object,
-        clusters: object,
-        fpc: object,
-        nested: object,
-        single_unit: object,
-        replicates: object,
-    ) -> SampleDesign | None:
-        """Check the arguments of a survey; None if they describe no design."""
+    def of(cls, given: Any) -> SampleDesign | None:
+        """Check the arguments of a survey, which `given` has; None if they describe no design."""
+        weights, fpc, replicates = given.weights, given.fpc, given.replicate_weights
         if weights is not None and not (isinstance(weights, str) and weights):
             remedy = "must be text, the name of a column, or a Series with the table's index"
             raise InvalidArgument("weights", weights, remedy)
         if not isinstance(replicates, Replicates | None):
             remedy = 'must be ldp.ReplicateWeights, for example ReplicateWeights("rep_*", "BRR")'
             raise InvalidArgument("replicate_weights", replicates, remedy)
-        units: Any = _by_stage("clusters", clusters)
-        strata_names = _by_stage("strata", strata)
+        units: Any = _by_stage("clusters", given.clusters)
+        strata = _by_stage("strata", given.strata)
         if isinstance(fpc, str) and not fpc:
             raise InvalidArgument("fpc", fpc, _BY_STAGE)
         corrections: Any = _by_stage("fpc", fpc)
@@ -111,11 +105,11 @@ class SampleDesign:
             raise InvalidArgument("fpc", fpc, remedy)
         made = cls(
             None if weights is None else str.__str__(weights),
-            strata_names,
+            strata,
             units,
             corrections,
-            boolean("nested", nested),
-            one_of("single_unit", single_unit, SINGLE_UNIT),
+            None if given.nested is None else boolean("nested", given.nested),
+            one_of("single_unit", given.single_unit, SINGLE_UNIT),
             replicates,
         )
         columns = list(made._columns())
@@ -131,14 +125,14 @@ class SampleDesign:
             remedy = f"has {len(made.strata)} stages, but units were sampled in {n_stages}: name "
             remedy += "their columns in clusters="
             raise InvalidArgument("strata", list(made.strata), remedy)
-        given = bool(made.replicate_columns)
-        if given and (made.strata or made.clusters or made.fpc):
+        held = bool(made.replicate_columns)
+        if held and (made.strata or made.clusters or made.fpc):
             remedy = "hold the design already: leave strata=, clusters= and fpc= out"
             raise InvalidArgument("replicate_weights", made.replicates, remedy)
-        every = len(made.fpc) >= max(1, len(made.clusters)) and not given
+        every = len(made.fpc) >= max(1, len(made.clusters)) and not held
         if made.weights is None and not every:
             remedy = "name the column of weights, of ones if all respondents count the same"
-            if not given:
+            if not held:
                 remedy += "; or give fpc= for every stage, from which weights follow"
             raise InvalidArgument("weights", None, remedy)
         known: dict[str, str] = {}
@@ -199,24 +193,19 @@ class SampleDesign:
 
     def _columns(self) -> Iterator[tuple[str, str]]:
         """All columns, each with the argument that names it."""
-        given = {
-            "weights": (self.weights,),
-            "strata": self.strata,
-            "clusters": self.clusters,
-            "fpc": self.fpc,
-            "replicate_weights": self.replicate_columns,
-        }
+        given = self._stated() | {"replicate_weights": self.replicate_columns}
         for argument, names in given.items():
-            for name in names:
-                if name is not None:
-                    yield argument, name
+            for name in filter(None, names):
+                yield argument, name
+
+    def _stated(self, no_weights: str | None = None) -> dict[str, tuple[str | None, ...]]:
+        own = {"weights": (self.weights or no_weights,), "strata": self.strata}
+        return own | {"clusters": self.clusters, "fpc": self.fpc}
 
     def __repr__(self) -> str:
-        given = {"weights": (self.weights or "from fpc",), "strata": self.strata}
-        given |= {"clusters": self.clusters, "fpc": self.fpc}
         parts = [
             f"{what}: {', '.join(str(name or 'none') for name in names)}"
-            for what, names in given.items()
+            for what, names in self._stated("from fpc").items()
             if names
         ]
         if self.replicates is not None:
@@ -243,8 +232,6 @@ def _by_stage(argument: str, given: object) -> tuple[str | None, ...]:
 
 # -- The stages of a sample, from the columns of a table that describe them -----------------------
 
-Codes = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 _LABELS = "units and strata need text, whole numbers, booleans or categories as labels"
 _WHOLE = "the whole sample"
@@ -283,17 +270,24 @@ def stages_of(cells: Held, n: Array | None, design: SampleDesign) -> tuple[Stage
             unit, of = None, strata.at
         else:
             units = _split(strata, cells, "clusters", unit_column, n)
-            if not design.nested:
+            doubted = design.nested is None and stage == 1 and strata_column is not None
+            if doubted or design.nested is False:
                 codes, labels = pd.factorize(units.labels)
                 often = np.flatnonzero(np.bincount(codes) > 1)
                 if often.size:
                     label = labels[often[0]]
                     first, second = (strata[h] for h in units.of[codes == often[0]][:2])
                     more = f" ({often.size} such units)" if often.size > 1 else ""
-                    remedy = f"unit {label!r} is in {first!r} and in {second!r}{more}: correct it; "
-                    remedy += "or pass nested=True if labels are unique only within strata, and "
-                    remedy += "name other units"
-                    raise InvalidArgument("clusters", unit_column, remedy)
+                    found_in = f"unit {label!r} is in {first!r} and in {second!r}{more}: "
+                    if design.nested is False:
+                        remedy = "correct it; or pass nested=True if labels are unique only within "
+                        remedy += "strata, and name other units"
+                        raise InvalidArgument("clusters", unit_column, found_in + remedy)
+                    words = (
+                        f"clusters={unit_column!r}: {found_in}they are taken for different units. "
+                    )
+                    words += "Pass nested=True if they are; else correct the strata or the units"
+                    warnings.warn(words, LDPWarning, stacklevel=2)
             sampled = np.bincount(units.of, minlength=len(strata)).astype(float)
             unit, of = units.at, units.of
         N = np.full(len(strata), np.inf)
@@ -459,7 +453,7 @@ class ReplicateWeights:
             if kind not in _SCALED:
                 remedy = f"follows from the kind {kind!r}: leave it out"
                 raise InvalidArgument("scale", scale, remedy)
-            scale = _positive("scale", scale)
+            scale = positive("scale", scale)
         elif kind == "other":
             remedy = "of kind 'other' what squared deviations count must be given, a number"
             raise InvalidArgument("scale", None, remedy)
@@ -471,7 +465,7 @@ class ReplicateWeights:
             "rscales": _checked_rscales(self.rscales, kind),
             "mse": boolean("mse", self.mse),
             "combined": boolean("combined", self.combined),
-            "df": None if self.df is None else _positive("df", self.df),
+            "df": None if self.df is None else positive("df", self.df),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -498,12 +492,8 @@ class ReplicateWeights:
             raise InvalidArgument("df", None, remedy)
         if not isinstance(self.columns, str):
             return self
-        start, end = self.columns.split("*")
-        found = [
-            name
-            for name in columns
-            if name.startswith(start) and name.endswith(end) and len(name) >= len(start + end)
-        ]
+        pattern = re.escape(self.columns).replace(r"\*", ".*")
+        found = [name for name in columns if re.fullmatch(pattern, name, re.DOTALL)]
         if not found:
             raise InvalidArgument("columns", self.columns, "no column of the table is named so")
         return replace(self, columns=found)
@@ -596,8 +586,9 @@ def _named(columns: object) -> str | tuple[str, ...]:
     return found
 
 
-def _positive(name: str, value: object) -> float:
-    remedy = "must be a positive finite number"
+def positive(name: str, value: object, what: str = "") -> float:
+    """Return a positive finite number; `what` it is, in an error."""
+    remedy = f"must be a positive finite number{what}"
     number = real_number(name, value, remedy)
     if not 0.0 < number < np.inf:
         raise InvalidArgument(name, value, remedy)

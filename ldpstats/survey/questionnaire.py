@@ -30,6 +30,7 @@ from ldpstats.clients.device import (
 )
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import HIDDEN, InvalidArgument, NotAvailable, UnknownCategory
+from ldpstats.hints import guided
 from ldpstats.io.dictionary import of_fields, starts_in
 from ldpstats.io.reports import ALREADY, is_of_reports
 from ldpstats.io.specifications import (
@@ -43,10 +44,9 @@ from ldpstats.io.storage import FilePath
 from ldpstats.io.tables import columns_of, reports_in
 from ldpstats.labels import as_series, column_name, matched
 from ldpstats.mechanisms import Mechanism
-from ldpstats.mechanisms.custom import Enumerated
 from ldpstats.mechanisms.krr import Observed
 from ldpstats.models.dictionary.survey import DictionarySurvey
-from ldpstats.reports.layout import fingerprint_column, label_codes
+from ldpstats.reports.layout import fingerprint_column
 from ldpstats.reports.single import Reports
 from ldpstats.sampling.samplers import Words, simulation_words, system_words
 from ldpstats.survey.questions import (
@@ -121,13 +121,6 @@ class SheetCollector:
         return f"SheetCollector({self.mechanism}, many respondents, one sheet each)"
 
 
-@dataclass(eq=False)
-class _Next:
-    """The questions of the next sheet."""
-
-    asked: tuple[str, ...]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class SheetClient(SingleDevice):
     """Fills in one respondent's answer sheets on her own device.
@@ -153,7 +146,7 @@ class SheetClient(SingleDevice):
     _words: Words = field(repr=False)
     _budget: Budget = field(repr=False)
     _devices: Mapping[str, Reporter] = field(repr=False)
-    _next: _Next = field(repr=False)
+    _next: list[str] = field(repr=False)
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -161,7 +154,7 @@ class SheetClient(SingleDevice):
 
         They are drawn when the client is made and after each sheet, without regard to any answer.
         """
-        return self._next.asked
+        return tuple(self._next)
 
     @secretive
     def report(self, answers: object) -> dict[str, Any]:
@@ -189,7 +182,7 @@ class SheetClient(SingleDevice):
 
         def fill_in() -> dict[str, Any]:
             reports = _filled(self.mechanism, answers, self.asked, self._devices)
-            self._next.asked = next_asked(self.mechanism, self._words)
+            self._next[:] = next_asked(self.mechanism, self._words)
             return reports
 
         sheet: dict[str, Any] = self._budget.spend(fill_in)
@@ -243,11 +236,11 @@ def _filled(
 def _answer(sheet: Any, name: str, answer: object) -> npt.NDArray[Any] | None:
     """One answer in the form that a question's device takes; None if it is missing."""
     question: Question = sheet.question(name)
-    values = np.empty(1, dtype=object)
-    values[0] = answer  # a list in it is one answer, and refused
     if name in sheet.refused and _is_missing(answer, question):
         # before it is read: in the time of any answer, which does not tell who refused
-        values[0] = sheet.refused[name]
+        answer = sheet.refused[name]
+    values = np.empty(1, dtype=object)
+    values[0] = answer  # a list in it is one answer, and refused
     given, absent = question.answers(values, lambda i: f"answers[{name!r}]")
     given, absent = filled_in(question, sheet.refused, given, absent)
     return None if absent[0] else given
@@ -280,9 +273,11 @@ class _Names(tuple[str, ...]):
 
 _VERSION = 1
 _FIELDS = {"format", "version", "questions", "ask", "refused"}
+_WAVES = ("wave", "link", "keep")
 _WAVE = 'must be the name of a wave, such as "2026-05", without blanks at its ends; or None'
 
 
+@guided
 @dataclass(frozen=True, eq=False, repr=False)
 class Questionnaire(Instrument[SheetClient, SheetCollector]):
     """Named questions, each with the mechanism that privatises its answers.
@@ -363,12 +358,12 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
             if not (isinstance(wave, str) and wave.isprintable() and wave and wave == wave.strip()):
                 raise InvalidArgument("wave", wave, _WAVE)
             object.__setattr__(self, "wave", str.__str__(wave))
-        link = boolean("link", self.link)
-        object.__setattr__(self, "link", link)
+        for name in ("link", "keep"):
+            object.__setattr__(self, name, boolean(name, getattr(self, name)))
+        link = self.link
         if link and wave is None:
             remedy = 'joins the waves of a questionnaire: name this one, wave="2026-05"'
             raise InvalidArgument("link", self.link, remedy)
-        object.__setattr__(self, "keep", boolean("keep", self.keep))
         if self.keep and not link:
             remedy = "is for waves of one device: pass link=True, too"
             raise InvalidArgument("keep", True, remedy)
@@ -677,8 +672,13 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         try:
             checked_parameters(self, None)
             own = None if tags is None else devices(self, system_words(entropy), tags)
-            how: dict[str, Any] = {"reports": reports, "state": state, "max_epsilon": max_epsilon}
-            made = super().client(entropy, **how, allow_no_privacy=allow_no_privacy)
+            made = super().client(
+                entropy,
+                reports=reports,
+                state=state,
+                max_epsilon=max_epsilon,
+                allow_no_privacy=allow_no_privacy,
+            )
             if tags is None or own is None:
                 return made
             return replace(made, _devices={**made._devices, **{name: own[name] for name in tags}})
@@ -716,8 +716,8 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
 
     def _client(self, words: Words, budget: Budget) -> SheetClient:
         secret = budget.secret(words) if self.keep else None
-        first = _Next(next_asked(self, words))
-        return SheetClient(self, words, budget, devices(self, words, None, secret), first)
+        reporters = devices(self, words, None, secret)
+        return SheetClient(self, words, budget, reporters, [*next_asked(self, words)])
 
     # -- specification -----------------------------------------------------------------------
 
@@ -731,9 +731,7 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
             ],
             "ask": self.ask,
             "refused": dict(self.refused),
-            **({} if self.wave is None else {"wave": self.wave}),
-            **({"link": True} if self.link else {}),
-            **({"keep": True} if self.keep else {}),
+            **{name: own for name in _WAVES if (own := getattr(self, name))},
         }
 
     @classmethod
@@ -746,12 +744,11 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
             For another document, or one of another version, and a fingerprint that is missing or
             not that of the other fields.
         """
-        waves = "wave", "link", "keep"
-        checked = check_fields(document, QUESTIONNAIRE, _VERSION, _FIELDS, waves)
+        checked = check_fields(document, QUESTIONNAIRE, _VERSION, _FIELDS, _WAVES)
         if not isinstance(checked["refused"], dict):
             raise InvalidArgument("refused", checked["refused"], "must be an object")
         refused = checked["refused"] or None  # without private questions there can be none
-        given = {name: checked[name] for name in waves if name in checked}
+        given = {name: checked[name] for name in _WAVES if name in checked}
         made = cls(read_questions(checked["questions"]), checked["ask"], refused, **given)
         check_fingerprint(checked, made.fingerprint)
         return made
@@ -793,8 +790,7 @@ class Questionnaire(Instrument[SheetClient, SheetCollector]):
         """
         if isinstance(source, str) and source.lstrip().startswith(("{", "[")):
             return cls.from_dict(json_text(source))
-        sheet: Questionnaire = specified(source, "questionnaire", cls.from_dict)
-        return sheet
+        return specified(source, "questionnaire", cls.from_dict)
 
     def __reduce__(self) -> tuple[Any, ...]:  # read-only dicts cannot be pickled
         refused = dict(self.refused) or None
@@ -1019,16 +1015,13 @@ class Coded:
     @property
     def present(self) -> npt.NDArray[np.bool_]:
         """Which rows have a report."""
-        there: npt.NDArray[np.bool_] = self.at >= 0
-        return there
+        return np.asarray(self.at >= 0)
 
     def taken(self, rows: Array) -> Coded:
         """Those of some rows: positions, each at most once."""
-        at = self.at[rows]
+        at, some = self.at[rows], self.reports
         chosen = at[at >= 0]
-        some = self.reports
-        kept = some[chosen] if isinstance(some, Reports) else some.select(chosen)
-        return Coded.of(kept, at < 0)
+        return Coded.of(some[chosen] if isinstance(some, Reports) else some.select(chosen), at < 0)
 
 
 def as_reports(
@@ -1043,11 +1036,8 @@ def as_reports(
     With ``exact=True`` they are labels as they stand. Errors name the question, the row from 1, and
     the value.
     """
-    if isinstance(mechanism, Enumerated):
-        codes = label_codes(mechanism, (name, f"{name}, cohort"), column, cohort, exact=exact)
-        reports = Reports(codes[codes >= 0], mechanism, name=name)
-        return Coded.of(reports, codes < 0)
-    found, absent = reports_in(name, mechanism, column, cohort)
+    places = name, f"{name}, cohort"
+    found, absent = reports_in(places, mechanism, column, cohort, exact=exact)
     return Coded.of(replace(found, name=name), absent)
 
 

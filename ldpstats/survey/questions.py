@@ -42,6 +42,11 @@ Named = Callable[[int | None], str]
 _ROW, _PLACE = re.compile(r", row (\d+)$"), re.compile(r"\[(\d+)\]$")
 
 
+def maker_of(made_by: Any) -> Any:
+    """The mechanism that makes the reports of a question."""
+    return made_by.common if isinstance(made_by, PUM) else made_by
+
+
 @dataclass(frozen=True, eq=False)
 class Question:
     """A named question, and the mechanism that privatises its answers."""
@@ -57,7 +62,7 @@ class Question:
     @property
     def epsilon(self) -> float:
         """What one report spends, in nats."""
-        epsilon: float = self.made_by.procedure.epsilon
+        epsilon: float = self.made_by._spent()
         return epsilon
 
     @property
@@ -66,35 +71,33 @@ class Question:
         return None if self.made_by.is_open else self.made_by.labels()
 
     @property
-    def sensitive(self) -> pd.Index[Any] | None:
+    def sensitive(self) -> Any:
         """The answers that are protected; None where all are."""
-        found: pd.Index[Any] | None = self.made_by.sensitive
-        return found
+        return self.made_by.sensitive
 
     @cached_property
     def layout(self) -> Layout:
         """How its reports stand in a table."""
-        return Layout(self.made_by, (self.name,))
+        return Layout(maker_of(self.made_by), (self.name,))
 
     @cached_property
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """The mechanisms whose reports its columns hold, by column."""
         return {c: made_by for c, made_by in self.layout.parts.items() if made_by is not None}
 
-    @property
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """Its columns in a table of reports."""
         return self.layout.columns
 
     def audit(self) -> Audit:
         """The audit of its mechanism."""
-        audit: Audit = self.made_by.audit()
+        audit: Audit = maker_of(self.made_by).audit()
         return audit
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Any:
         """Its answers, reports and draw in a client document."""
-        found: dict[str, Any] = self.made_by._question_document()
-        return found
+        return self.made_by._question_document()
 
     # -- answers -----------------------------------------------------------------------------
 
@@ -136,7 +139,7 @@ class Question:
     def draw(self, given: Array, words: Words, tags: Mapping[Any, Any] | None = None) -> Any:
         """Reports of answers in the form of `answers`; `tags`: respondents' own, (n,), of `PUM`."""
         values = given if self.labels is None else self.labels.take(given)
-        return self.made_by.procedure.draw(values, words, "raise")
+        return self.made_by._report(values, words, "raise")
 
     def reports(
         self, given: Array, words: Words, named: Named, tags: Mapping[Any, Any] | None = None
@@ -153,14 +156,14 @@ class Question:
 
     def message(self, reports: Any) -> Any:
         """What a device sends for one report, in plain Python."""
-        return self.made_by.procedure.message(reports)
+        return maker_of(self.made_by)._message(reports)
 
     def device(self, words: Words, tags: Mapping[Any, Any]) -> Callable[[Array], Any]:
         """The function from one answer, in the form of `answers`, to what a device sends."""
         if tags:
             remedy = f"are for a PUM: {self.name!r} has {self.made_by}"
             raise InvalidArgument("tags", HIDDEN, remedy)
-        where, drawn = f"answers[{self.name!r}]", self.made_by.procedure.drawn
+        where, drawn = f"answers[{self.name!r}]", self.made_by._sent
         _ = self.made_by._device  # opened before there is an answer
 
         def report(given: Array) -> Any:
@@ -177,16 +180,14 @@ class KeptQuestion(Question):
 
     @property
     def epsilon(self) -> float:
-        epsilon: float = self.made_by.lifetime_epsilon
-        return epsilon
+        return float(self.made_by.lifetime_epsilon)
 
     def audit(self) -> Audit:
         audit: Audit = self.made_by.lifetime_audit()
         return audit
 
-    def document(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.made_by._kept_document()
-        return found
+    def document(self) -> Any:
+        return self.made_by._kept_document()
 
     def remembering(self, words: Words, secret: bytes) -> Callable[[Array], Any]:
         """What `device` returns, where responses are kept under the secret of the device."""
@@ -218,23 +219,12 @@ class PersonalQuestion(Question):
         return self.made_by.categories
 
     @property
-    def sensitive(self) -> pd.Index[Any]:
-        found: pd.Index[Any] = self.made_by.mechanism.sensitive
-        return found
-
-    @cached_property
-    def layout(self) -> Layout:
-        return Layout(self.made_by.common, (self.name,))
-
-    def audit(self) -> Audit:
-        return self.made_by.common.audit()
+    def sensitive(self) -> Any:
+        return self.made_by.mechanism.sensitive
 
     def draw(self, given: Array, words: Words, tags: Mapping[Any, Any] | None = None) -> Reports:
         codes = self.made_by.preprocess(self.labels.take(given), tags)
         return Reports(self.made_by.common.sample(codes, words), self.made_by.common)
-
-    def message(self, reports: Reports) -> Any:
-        return self.made_by.common.procedure.message(reports)
 
     def device(self, words: Words, tags: Mapping[Any, Any]) -> Callable[[Array], Any]:
         own = self.made_by.client(tags, entropy_of(words), reports=None)  # the sheet has the budget
@@ -470,10 +460,7 @@ def read_questions(document: object) -> dict[str, Any]:
 def read_specification(path: FilePath) -> Mechanism | PUM | DictionarySurvey:
     """What a JSON file specifies: a mechanism of any kind, or a dictionary survey."""
     other = "is the specification of a questionnaire, not of one question"
-    made_by: Mechanism | PUM | DictionarySurvey = specified(
-        path, "mechanism", _read_mechanism, {QUESTIONNAIRE: other}
-    )
-    return made_by
+    return specified(path, "mechanism", _read_mechanism, {QUESTIONNAIRE: other})
 
 
 def _read_mechanism(document: Any) -> Mechanism | PUM | DictionarySurvey:
@@ -554,7 +541,7 @@ def by_hand(
     assert labels is not None
     device = mechanism if known is None else known
     if cohorts is None:
-        drawn = device.procedure.draw(labels.take(given), words, "raise")
+        drawn = device._report(labels.take(given), words, "raise")
         return Reports(drawn.y, mechanism)
     if (cohorts < 0).any():
         column = cohort_column(question.name)
@@ -563,7 +550,7 @@ def by_hand(
     y = np.zeros(given.size, dtype=np.int64)
     for c, part in enumerate(device.cohort_parts):
         rows = np.flatnonzero(cohorts == c)
-        drawn = part.mechanism.procedure.draw(labels.take(given[rows]), words, "raise")
+        drawn = part.mechanism._report(labels.take(given[rows]), words, "raise")
         y[rows] = part.places[drawn.y]
     return Reports(y, mechanism)
 

@@ -102,10 +102,8 @@ class Statement:
     def _repr_html_(self) -> str:
         parts = [f"<h1>{html_text(self.title)}</h1>"]
         for section in self.sections:
-            parts += [
-                f"<h2>{html_text(section.heading)}</h2>",
-                f"<p>{html_text(section.words)}</p>",
-            ]
+            parts.append(f"<h2>{html_text(section.heading)}</h2>")
+            parts.append(f"<p>{html_text(section.words)}</p>")
             if section.points:
                 points = "".join(f"<li>{html_text(point)}</li>" for point in section.points)
                 parts.append(f"<ul>{points}</ul>")
@@ -130,11 +128,9 @@ class Statement:
         InvalidArgument
             If the file exists or cannot be written.
         """
-        head = (
-            f'<meta charset="utf-8"><title>{html_text(self.title)}</title><style>{_STYLE}</style>'
-        )
-        text = f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>\n'
-        text += f"{self._repr_html_()}\n</body></html>\n"
+        head = f"<title>{html_text(self.title)}</title><style>{_STYLE}</style>"
+        text = f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">{head}</head>\n'
+        text += f"<body>\n{self._repr_html_()}\n</body></html>\n"
         if path is None:
             return text
         with replacing(path, force) as temporary:
@@ -294,15 +290,11 @@ def _over_waves(sheet: Any, private: Sequence[Question], found: dict[str, list[f
     words += " If all answers were equally likely before and hers stays the same, it can be "
     words += "believed at most after so many sheets:"
     shown = [name for name, (_, _, before, *_) in found.items() if before == before][:4]
-    rows = [("sheets", "epsilon", *(one_line(name, 16) for name in shown))]
+    rows = [("sheets", "epsilon", *(one_line(name, 14) for name in shown))]
     fresh = largest([row[0] for name, row in found.items() if name not in kept], sheet.ask)
-    single = largest(
-        [
-            min(kept[name].epsilon, row[0]) if name in kept else row[0]
-            for name, row in found.items()
-        ],
-        sheet.ask,
-    )
+    once = {name: row[0] for name, row in found.items()}
+    once |= {name: min(one.epsilon, once[name]) for name, one in kept.items()}
+    single = largest([*once.values()], sheet.ask)
     for T in (1, *WAVES):
         lasting = {name: min(T * one.epsilon, found[name][0]) for name, one in kept.items()}
         cells = [f"{min(T * single, T * fresh + sum(lasting.values())):.4g}"]
@@ -333,10 +325,8 @@ def _not_protected(sheet: Any, private: Sequence[Question]) -> Section:
     for one in private:
         if one.sensitive is not None and one.labels is not None:
             if not one.labels.isin(one.sensitive).all():
-                points.append(
-                    f"Answers to “{one.name}” other than {preview(one.sensitive)}: a report may "
-                    "show them for certain."
-                )
+                words = f"other than {preview(one.sensitive)}: a report may show them for certain."
+                points.append(f"Answers to “{one.name}” {words}")
         if isinstance(one, PersonalQuestion):
             points.append(
                 f"“{one.name}”: beyond these, each respondent's device protects what she marked; "

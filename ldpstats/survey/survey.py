@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from inspect import signature
+from itertools import filterfalse
 from numbers import Number
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, overload
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import boolean, listed
+from ldpstats.arguments import boolean, listed, page_text
 from ldpstats.cells import Structure
 from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
@@ -35,8 +36,8 @@ from ldpstats.models.layout import in_turn
 from ldpstats.models.matrix import AssociationMatrix, pairwise
 from ldpstats.models.personalized import PersonalizedModel, PersonalizedResults
 from ldpstats.models.posterior.results import PosteriorResults
+from ldpstats.models.regression.formulas import caller_names
 from ldpstats.models.regression.front import Extras, Given, Request
-from ldpstats.models.regression.model import RegressionModel
 from ldpstats.models.results import group_columns
 from ldpstats.models.trend import TrendResults
 from ldpstats.models.weighted.calibration import CalibrationReport
@@ -66,12 +67,14 @@ from ldpstats.survey.data import (
     with_series,
 )
 from ldpstats.survey.design import MadeReplicates, ReplicateWeights, SampleDesign
+from ldpstats.survey.questions import maker_of
 from ldpstats.survey.weighing import (
     Reweighting,
     calibrated,
     cell_data,
     poststratified,
     sample_facts,
+    svy_sample,
     trimmed,
     weigh,
     weighted_change,
@@ -135,9 +138,10 @@ class Survey(Hinted):
     on_error : {"raise", "report"}
         With "report", Parquet files that are damaged or of other columns are left out, with a
         warning for each; every other file is counted exactly once.
-    nested : bool
+    nested : bool, optional
         Whether units in different strata are different ones, even if their labels agree. With
-        False labels must be unique in the whole table, and a unit in two strata is refused.
+        False labels must be unique in the whole table, and a unit in two strata is refused. By
+        default such units are taken for different ones, with a warning.
     single_unit : {"fail", "certainty", "centered", "average"}
         What a stratum with a single sampled unit adds to a variance: "fail" refuses and names such
         strata; "certainty" takes nothing, "centered" the squared deviation from zero, "average" the
@@ -189,7 +193,7 @@ class Survey(Hinted):
     table: Any = None
     engine: Any = None
     on_error: Any = "raise"
-    nested: Any = True
+    nested: Any = None
     single_unit: Any = "fail"
     replicate_weights: Any = None
     sep: Any = ","
@@ -227,15 +231,7 @@ class Survey(Hinted):
     @cached_property
     def design(self) -> SampleDesign | None:
         """The columns that describe the sample; None without any."""
-        found = SampleDesign.of(
-            self.weights,
-            self.strata,
-            self.clusters,
-            self.fpc,
-            self.nested,
-            self.single_unit,
-            self.replicate_weights,
-        )
+        found = SampleDesign.of(self)
         return found and replace(found, changes=tuple(map(attrgetter("change"), self.changes)))
 
     @property
@@ -253,6 +249,7 @@ class Survey(Hinted):
     def __len__(self) -> int:
         return len(self.data)
 
+    @guided
     def where(self, condition: Any) -> Self:
         """The respondents for whom a condition on public columns is true.
 
@@ -332,12 +329,13 @@ class Survey(Hinted):
 
     def __repr__(self) -> str:
         kinds = [f"{kind}: {names}" for kind, names in self._kinds().items() if names]
-        lost = [f"{self.lost[0]} and {self.lost[1]} in one wave only"] if any(self.lost) else []
+        lost = ["{} and {} in one wave only".format(*self.lost)] if any(self.lost) else []
         design = [str(self.design)] if self.design is not None else []
-        return f"Survey({'; '.join([f'{len(self)} rows', *kinds, *lost, *design])})"
+        text = f"Survey({'; '.join([f'{len(self)} rows', *kinds, *lost, *design])})"
+        return page_text(text, len("Survey("))
 
     def _repr_html_(self) -> str:
-        lost = f"; in one wave only: {self.lost[0]} and {self.lost[1]}" if any(self.lost) else ""
+        lost = "; in one wave only: {} and {}".format(*self.lost) if any(self.lost) else ""
         public = escape(self._kinds()["public"] or "none")
         head = f"<p>Survey of {len(self)} rows{lost}; public columns: {public}</p>"
         return head + str(self.questionnaire._repr_html_())
@@ -345,11 +343,8 @@ class Survey(Hinted):
     def _kinds(self) -> dict[str, str]:
         """Names of private and observed questions and of public columns, as text."""
         sheet = self.questionnaire
-        kinds = {
-            "private": sheet.private,
-            "observed": sheet.observed,
-            "public": self.data.public_columns,
-        }
+        kinds = {"private": sheet.private, "observed": sheet.observed}
+        kinds["public"] = self.data.public_columns
         return {
             kind: ", ".join(names[:20]) + ", ..." * (len(names) > 20)
             for kind, names in kinds.items()
@@ -397,19 +392,16 @@ class Survey(Hinted):
         Survey(2 rows; private: ill_1, ill_2; public: who; 1 and 1 in one wave only)
         """
         if not isinstance(other, Survey):
-            raise InvalidArgument(
-                "other", type(other).__name__, "must be a Survey, the second wave"
-            )
+            remedy = "must be a Survey, the second wave"
+            raise InvalidArgument("other", type(other).__name__, remedy)
+        remedy = "match surveys that are made without weights=, and name those of the persons in "
+        remedy += "both, matched(..., weights='weight_1')"
         for wave in (self, other):
-            remedy = (
-                "match surveys that are made without weights=, and name those of the persons in "
-            )
-            remedy += "both, matched(..., weights='weight_1')"
             wave._refuse_design("matched", remedy)
         known = ("weights", "strata", "clusters", "fpc", "nested", "single_unit")
-        for name, value in design.items():
-            if name not in known:
-                raise InvalidArgument(name, value, f"is no argument of matched(): {in_turn(known)}")
+        for name in filterfalse(known.__contains__, design):
+            remedy = f"is no argument of matched(): {in_turn(known)}"
+            raise InvalidArgument(name, design[name], remedy)
         remedy = 'must be two different texts, such as ("_1", "_2")'
         given = [] if isinstance(suffixes, str) else listed("suffixes", suffixes, remedy)
         pair = [str.__str__(s) for s in given if isinstance(s, str) and s.isprintable()]
@@ -648,8 +640,6 @@ class Survey(Hinted):
         ----------
         https://svylab.com/docs/svy
         """
-        from ldpstats.survey.weighing import svy_sample
-
         questions = [names] if isinstance(names, str) else listed("names", names, _QUESTIONS)
         asked = [column_name("names", name) for name in questions]
         for name in asked:
@@ -1053,10 +1043,9 @@ class Survey(Hinted):
         groups = joint_groups(self.data, asked)
         if not groups[0].nobs:
             raise self._nobody(names)
-        model = AssociationModel(
-            groups, candidates=candidates, other=other, names=names, memoised=False
-        )
-        return model.fit(method, **how)
+        return AssociationModel(
+            groups, memoised=False, candidates=candidates, other=other, names=names
+        ).fit(method, **how)
 
     def associations(
         self,
@@ -1089,16 +1078,14 @@ class Survey(Hinted):
         np.int64(100)
         """
         remedy = "must be a list of questions"
-        names = self._different(
-            [names] if isinstance(names, str) else listed("names", names, remedy)
-        )
+        given = [names] if isinstance(names, str) else listed("names", names, remedy)
+        names = self._different(given)
         self._refuse_joint(names)
-        origins = {name: self.data.origin(name) for name in names}
         if self.design is not None:
             _check_weighted({"method": how.get("method")})
             known, fits, epsilon = weighted_pairs(self.data, self.design, names, memoised)
             return pairwise(names, known, fits, candidates, other, epsilon=epsilon, **how)
-        how |= {"memoised": memoised, "origins": origins}
+        how |= {"memoised": memoised, "origins": {one: self.data.origin(one) for one in names}}
         return pairwise(names, *pairs(self.data, names), candidates, other, **how)
 
     def cells(
@@ -1160,17 +1147,12 @@ class Survey(Hinted):
             self._refuse_dictionary(name, "cells")
             if isinstance(self._made_by(name), PUM):
                 raise NotAvailable(f"cells of {name!r}: it is a PUM question")
-        keep = memoised is not None and boolean("memoised", memoised)
-        if not keep:
+        memoised = self._memoised(names, memoised)
+        if not memoised:
             refuse_kept(self.data, names, memoised, "a joint model")
-        return CellModel(
-            cell_data(self.data, self.design, names, formulas_of(structure, parameters)),
-            structure,
-            names,
-            candidates=candidates,
-            memoised=keep,
-            parameters=parameters,
-        )
+        data = cell_data(self.data, self.design, names, formulas_of(structure, parameters))
+        how: dict[str, Any] = {"memoised": bool(memoised), "parameters": parameters}
+        return CellModel(data, structure, names, candidates=candidates, **how)
 
     def paths(self, names: Sequence[str], name: str, memoised: bool | None = None) -> Survey:
         """The survey with the waves of one question as one, whose answers are paths.
@@ -1186,8 +1168,9 @@ class Survey(Hinted):
         name : str
             What the question of paths is called; "no, yes" is the path from no to yes.
         memoised : bool, optional
-            True: devices kept their response to each answer (`Mechanism.joint_law`). False: they
-            drew each report afresh. By default waves that may share responses are refused.
+            True: devices kept their response to each answer (`Mechanism.joint_law`), the default
+            of waves with ``Questionnaire(keep=True)``. False: they drew each report afresh. By
+            default other waves that may share responses are refused.
 
         Returns
         -------
@@ -1212,8 +1195,8 @@ class Survey(Hinted):
         [0.08, 0.08]
         """
         asked, name = self._different(listed("names", names, _QUESTIONS)), column_name("name", name)
-        keep = memoised is not None and boolean("memoised", memoised)
-        if not keep:
+        memoised = self._memoised(asked, memoised)
+        if not memoised:
             refuse_kept(self.data, asked, memoised, "paths")
         if self.design is not None and self.data.rows is not None:
             raise NotAvailable("paths of a domain: make them of the survey, and choose then")
@@ -1228,13 +1211,11 @@ class Survey(Hinted):
         for one in coded:
             parts = one.reports.mechanism.as_labels(one.reports[there[one.present]])
             if len(parts) > 1:
-                raise NotAvailable(
-                    f"paths of {one.reports.mechanism}, each cohort of which has a "
-                    "law of its own: use change(...)"
-                )
+                words = "each cohort of which has a law of its own: use change(...)"
+                raise NotAvailable(f"paths of {one.reports.mechanism}, {words}")
             waves.append(parts[0][1])
         made = [wave.mechanism for wave in waves]
-        panel = Panel.of(made) if keep else product(dict(zip(asked, made, strict=True)))
+        panel = Panel.of(made) if memoised else product(dict(zip(asked, made, strict=True)))
         y = np.ravel_multi_index([wave.y for wave in waves], [one.n_outputs for one in made])
         frame = pd.DataFrame({one: rows.public(one).plain() for one in public}, range(len(rows)))
         frame[name] = pd.Series(index=frame.index, dtype=object)
@@ -1276,8 +1257,8 @@ class Survey(Hinted):
         by : str or sequence of str, optional
             Public columns of groups, here those of the first survey: a change for each.
         memoised : bool, optional
-            As for `ldpstats.change`; by default True for two surveys whose questionnaires say that
-            devices keep their responses, ``Questionnaire(keep=True)``.
+            As for `ldpstats.change`; by default True for waves, in two surveys or `matched`, whose
+            questionnaires say that devices keep their responses, ``Questionnaire(keep=True)``.
         **how
             As for `ldpstats.change`: `waves`, `candidates`, `method`, with a design "inversion".
 
@@ -1307,9 +1288,6 @@ class Survey(Hinted):
         """
         check_options(how, change)
         partial = boolean("partial", partial)
-        if memoised is None and isinstance(first, Survey):  # what linked waves say they do
-            memoised = True if self.questionnaire.keep and first.questionnaire.keep else None
-        how |= {"memoised": memoised}
         if isinstance(first, Survey):
             question = column_name("second", second)
             if id is None:
@@ -1318,10 +1296,13 @@ class Survey(Hinted):
                 both = self.matched(first, id)
                 of = None if by is None else [f"{one}_1" for one in group_columns(by)]
                 asked = f"{question}_1", f"{question}_2"
-                return both.change(*asked, name or question, by=of, **how)
+                return both.change(*asked, name or question, memoised, by=of, **how)
             if by is not None or self.design is not None or first.design is not None:
                 raise NotAvailable("partial=True goes without groups and without a design")
             before, after = self.reports(question, id), first.reports(question, id)
+            if memoised is None and self.questionnaire.keep and first.questionnaire.keep:
+                memoised = True
+            how |= {"memoised": memoised}
             return change(before, after, name or question, partial=True, **how)
         if partial or id is not None:
             raise InvalidArgument("id", id, "goes with partial=, and with the survey of a wave")
@@ -1337,11 +1318,11 @@ class Survey(Hinted):
                 if not joint(part.data, (first, second)).nobs:
                     remedy = f"nobody in {label!r} answered both: leave the group out, where(...)"
                     raise InvalidArgument("by", columns, remedy)
-                found[label] = part.change(first, second, name, **how)
+                found[label] = part.change(first, second, name, memoised, **how)
             return found
         names = self._different((first, second))
         self._refuse_joint(names)
-        how.pop("memoised")
+        memoised = self._memoised(names, memoised)
         origins = {self.data.origin(question) for question in names}
         if name is None and len(origins) == 1:
             name = origins.pop()
@@ -1399,10 +1380,53 @@ class Survey(Hinted):
         >>> type(model).__name__, model.exog_names
         ('PrivatizedLogit', ['Intercept', 'age'])
         """
-        from ldpstats.models.regression.formulas import caller_names
-
-        how = model, marginal, scores, offset, candidates, memoised, unsafe
-        return _regression(self, formula, *how, outside=caller_names(2))
+        # rows are respondents, on an engine with a design distinct combinations of their columns
+        held, sheet, given = self.data, self.questionnaire, caller_names(2)
+        public = [name for name in held.public_columns if name not in sheet]
+        how = model, marginal, scores, candidates, unsafe
+        asked = Request.of(formula, sheet.questions, public, given, *how)
+        for name in asked.questions:
+            made_by = sheet[name]
+            if isinstance(made_by, PUM):
+                remedy = (
+                    f"its categories differ by respondent; survey.personalized({name!r}) has them"
+                )
+                raise NotAvailable(f"regression with {name!r}: it is a PUM question; {remedy}")
+            if isinstance(made_by, DictionarySurvey):
+                remedy = f"find them by survey.dictionary({name!r}), and ask a question about these"
+                raise NotAvailable(f"regression with {name!r}: nobody listed its answers; {remedy}")
+        refuse_kept(held, asked.questions, memoised, "regression")
+        beside = []
+        if offset is not None:
+            beside = [column_name("offset", offset, "the name of a public column of numbers")]
+            held.refuse_private(beside[0])
+        names = [*asked.questions, *asked.columns, *beside]
+        if self.design is None:
+            rows = held.read(names)
+            extras = Extras()
+        else:
+            weighed = weigh(held, self.design, names)
+            rows, sample, design = weighed.cells, weighed.sample, self.design
+            alone = bool((sample.n == 1.0).all())
+            extras = Extras(
+                weights=sample.w / sample.n,
+                counts=None if alone else sample.n,
+                inside=weighed.inside,
+                sample=sample,
+                facts=lambda used: sample_facts(replace(weighed, inside=used), design),
+            )
+        rows.table.prepare(names)
+        if beside:
+            extras = replace(extras, offset=rows.numbers("offset", beside[0]))
+        frame = pd.DataFrame(
+            {name: rows.unasked(name).plain() for name in asked.columns}, index=rows.index
+        )
+        reports = {}
+        for name in asked.questions:
+            coded = rows.coded(name)
+            taken: Any = lambda rows, coded=coded: [coded.taken(rows).reports]  # noqa: E731
+            reports[name] = Given((coded.reports.mechanism,), coded.present, taken)
+        return asked.model_of(frame, reports, extras)
 
     def _model(
         self,
@@ -1422,6 +1446,14 @@ class Survey(Hinted):
         return GroupedModel(groups, by, candidates, incomplete, name, ungrouped)
 
     # -- what analyses refuse --------------------------------------------------------------------
+
+    def _memoised(self, names: Sequence[str], memoised: object) -> bool | None:
+        """Whether devices kept their responses; None where neither caller nor waves say so."""
+        if memoised is not None:
+            return boolean("memoised", memoised)
+        sheet = self.questionnaire
+        makers = [maker_of(sheet[name]) for name in names if name in sheet]
+        return any(one.permanent is not None for one in makers) if self.data.kept else None
 
     def _made_by(self, name: str) -> Any:
         """The mechanism of a question; None of a public column."""
@@ -1519,73 +1551,6 @@ class Survey(Hinted):
         return asked
 
 
-def _regression(
-    survey: Survey,
-    formula: object,
-    model: object = None,
-    marginal: object = None,
-    scores: object = None,
-    offset: object = None,
-    candidates: object = None,
-    memoised: object = None,
-    unsafe: object = False,
-    outside: Mapping[str, Any] | None = None,
-) -> RegressionModel:
-    """The model of a regression on a survey; `outside`: names that its formula may use too."""
-    # rows are respondents; on an engine with a design the distinct combinations of their columns
-    held, sheet = survey.data, survey.questionnaire
-    public = [name for name in held.public_columns if name not in sheet]
-    asked = Request.of(
-        formula, sheet.questions, public, outside or {}, model, marginal, scores, candidates, unsafe
-    )
-    for name in asked.questions:
-        made_by = sheet[name]
-        if isinstance(made_by, PUM):
-            remedy = f"its categories differ by respondent; survey.personalized({name!r}) has them"
-            raise NotAvailable(f"regression with {name!r}: it is a PUM question; {remedy}")
-        if isinstance(made_by, DictionarySurvey):
-            remedy = f"find them by survey.dictionary({name!r}), and ask a question about these"
-            raise NotAvailable(f"regression with {name!r}: nobody listed its answers; {remedy}")
-    refuse_kept(held, asked.questions, memoised, "regression")
-    beside = []
-    if offset is not None:
-        if not isinstance(offset, str):
-            remedy = "must be the name of a public column of numbers"
-            raise InvalidArgument("offset", offset, remedy)
-        beside = [str.__str__(offset)]
-        held.refuse_private(beside[0])
-    names = [*asked.questions, *asked.columns, *beside]
-    if survey.design is None:
-        rows = held.read(names)
-        extras = Extras()
-    else:
-        weighed = weigh(held, survey.design, names)
-        rows, sample, design = weighed.cells, weighed.sample, survey.design
-        alone = bool((sample.n == 1.0).all())
-        extras = Extras(
-            weights=sample.w / sample.n,
-            counts=None if alone else sample.n,
-            inside=weighed.inside,
-            sample=sample,
-            facts=lambda used: sample_facts(replace(weighed, inside=used), design),
-        )
-    rows.prepare(names)
-    if beside:
-        extras = replace(extras, offset=rows.numbers("offset", beside[0]))
-    frame = pd.DataFrame(
-        {name: rows.unasked(name).plain() for name in asked.columns}, index=rows.index
-    )
-    reports = {}
-    for name in asked.questions:
-        coded = rows.coded(name)
-        reports[name] = Given(
-            (coded.reports.mechanism,),
-            coded.present,
-            lambda rows, coded=coded: [coded.taken(rows).reports],  # type: ignore[misc]
-        )
-    return asked.model_of(frame, reports, extras)
-
-
 def _check_weighted(how: Mapping[str, Any]) -> None:
     """Refuse options of a table that have no weighted form."""
     usual = {"method": ("inversion",), "cov_type": ("default", "linear")}
@@ -1596,9 +1561,9 @@ def _check_weighted(how: Mapping[str, Any]) -> None:
             raise InvalidArgument(name, value, remedy)
 
 
-def column_name(argument: str, name: object) -> str:
+def column_name(argument: str, name: object, what: str = "") -> str:
     if not isinstance(name, str):
-        raise InvalidArgument(argument, name, "must be text, the name of a column")
+        raise InvalidArgument(argument, name, f"must be {what or 'text, the name of a column'}")
     return str.__str__(name)
 
 

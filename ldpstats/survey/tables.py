@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, did_you_mean, listed
+from ldpstats.arguments import Array, did_you_mean, listed, real_number
 from ldpstats.errors import HIDDEN, InvalidArgument
 from ldpstats.io.tables import SIGNS, columns_shown
 from ldpstats.labels import as_series, missing_entries, written_as
@@ -31,15 +31,11 @@ def from_arrow(column: Any) -> pd.Series[Any]:
     kind = column.type
     if is_of_bytes(kind):
         return in_pandas(plain_bytes(column))
-    mapper: Any = None
-    if column.null_count and types.is_boolean(kind):
-        mapper = pd.BooleanDtype()
-    elif column.null_count and types.is_integer(kind):
-        mapper = pd.api.types.pandas_dtype(f"{'U' * types.is_unsigned_integer(kind)}Int64")
-    series: pd.Series[Any]
-    if mapper is not None:
-        return pd.Series(mapper.__from_arrow__(column))
-    series = column.to_pandas()
+    if column.null_count and (types.is_boolean(kind) or types.is_integer(kind)):
+        whole = f"{'U' * types.is_unsigned_integer(kind)}Int64"
+        masked: Any = pd.api.types.pandas_dtype("boolean" if types.is_boolean(kind) else whole)
+        return pd.Series(masked.__from_arrow__(column))
+    series: pd.Series[Any] = column.to_pandas()
     return series.rename(None).reset_index(drop=True)
 
 
@@ -298,17 +294,13 @@ def missing_codes(given: object) -> MissingCodes:
             remedy = f"must be a list in a mapping of columns, for example {example}"
         texts = []
         for code in listed("na", codes, remedy):  # 9 and 9.0 are "9"
-            number = isinstance(code, Real | Decimal)
             if isinstance(code, str):
                 texts.append(str.__str__(code))
-            elif not number or isinstance(code, bool | np.bool_ | np.timedelta64):
+                continue
+            value = real_number("na", code, "must be text or a finite number")
+            if not np.isfinite(value):
                 raise InvalidArgument("na", code, "must be text or a finite number")
-            elif isinstance(code, Integral):
-                texts.append(str(int(code)))
-            elif np.isfinite(value := float(code)):
-                texts.append(str(int(value)) if value.is_integer() else repr(value))
-            else:
-                raise InvalidArgument("na", code, "must be text or a finite number")
+            texts.append(str(int(code)) if value.is_integer() else repr(value))
         if texts or column is not None:
             found[column] = tuple(texts)
     return found
@@ -473,10 +465,7 @@ class Table:
                 held = f"the table has {len(self.columns)} columns: check their names"
                 raise InvalidArgument(what, name, f"no such column; {held}")
             shown = columns_shown(self.columns)
-            hint = did_you_mean(name, self.columns)
-            if len(self.columns) == 1 and (other := [c for c in ";\t" if c in self.columns[0]]):
-                hint = f"; if this is a file, its fields have {other[0]!r} between them: "
-                hint += f"give Survey sep={other[0]!r} (--sep)"
+            hint = "" if shown.startswith("one column") else did_you_mean(name, self.columns)
             raise InvalidArgument(what, name, f"no such column; the table has {shown}{hint}")
 
     def arranged(self, columns: Mapping[str, Any]) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, combinations
@@ -16,11 +17,10 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, boolean, did_you_mean, listed, one_of, real_number
-from ldpstats.engines.query import LEAST_WEIGHT, MOST_WEIGHT, faults
+from ldpstats.engines.query import LEAST_WEIGHT, MOST_WEIGHT, bad_weight
 from ldpstats.errors import (
     IncompleteListWarning,
     InvalidArgument,
@@ -42,7 +42,7 @@ from ldpstats.inference.designs.calibration import (
 from ldpstats.inference.designs.calibration import trimmed as cut_weights
 from ldpstats.inference.designs.linearisation import Sample, degrees_of_freedom
 from ldpstats.inference.designs.replicates import GivenWeights
-from ldpstats.labels import matched
+from ldpstats.labels import Codes, Mask, matched
 from ldpstats.likelihood.joint import decode
 from ldpstats.mechanisms import PUM
 from ldpstats.mechanisms.base import joint_epsilon
@@ -55,12 +55,11 @@ from ldpstats.models.weighted.calibration import WeightStep, weight_step
 from ldpstats.models.weighted.model import WeightedModel, WeightedVariable
 from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.models.weighted.tables import WeightedTable
-from ldpstats.survey.analyses import grouped_rows, refuse_kept
-from ldpstats.survey.data import Held, OnEngine, maker_of
-from ldpstats.survey.design import SampleDesign, refuse_rows, stages_of
-from ldpstats.survey.questionnaire import Coded
-
-Mask = npt.NDArray[np.bool_]
+from ldpstats.survey.analyses import combined, grouped_rows, refuse_kept
+from ldpstats.survey.data import Held, OnEngine
+from ldpstats.survey.design import SampleDesign, positive, refuse_rows, stages_of
+from ldpstats.survey.questions import maker_of
+from ldpstats.survey.tables import Table
 
 _POSITIVE = (
     f"must be a positive number, from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}: correct it, or leave "
@@ -84,30 +83,45 @@ class Weighed:
 
 
 def weigh(
-    data: Held, design: SampleDesign, names: Sequence[str], margins: Sequence[str] = ()
+    data: Held, design: SampleDesign, names: Sequence[str], everybody: bool = False
 ) -> Weighed:
-    """The cells of a survey's rows for some columns, and the design of the sample they are of."""
+    """The cells of a survey's rows for some columns, and the design of the sample they are of.
+
+    Cells are those of the domain alone, unless weights change or cells of `everybody` are needed.
+    """
     whole, rows = whole_of(data)
     changes, summed = design.changes, design.summed
-    columns_of_changes = chain.from_iterable(map(attrgetter("columns"), changes))
     keys = filter(None, chain.from_iterable(design.stages))
-    needed = list(dict.fromkeys([*keys, *names, *margins, *columns_of_changes]))
+    changed = chain.from_iterable(map(attrgetter("columns"), changes))
+    needed = list(dict.fromkeys([*keys, *names, *changed]))
     cells: Held
     n: Array | None = None  # respondents of each cell, (c,); None: a row each
     if whole.remote:
         cells, sums = whole.weighted(needed, list(summed), data, design.factors)
         columns = {name: sums.column(name).to_numpy() for name in sums.column_names}
-        if summed and columns["bad"].any():
-            _explain(whole, design)
+        if summed and columns["bad"].any():  # another query finds what is wrong
+            for name, argument in summed.items():
+                own = argument == "weights"
+                bad = whole.query.filtered(bad_weight(name, own))
+                if len(bad):
+                    value, size = bad.one(name), count_of(len(bad), "row")
+                    remedy = _ZERO if value == 0 else _POSITIVE if own else _NOT_NEGATIVE
+                    first, colon, rest = remedy.partition(":")
+                    words = f"{first} (in {size}){colon}{rest}"
+                    raise InvalidArgument(f"{argument} {name!r}", value, words)
         n, inside = columns["n"], columns["inside"].astype(bool)
         weights = [columns[f"w{i}"] for i in range(len(summed))]
         squares = columns.get("w0w0")
     else:
         cells, weights = whole, []
-        cells.prepare([*needed, *summed])
+        cells.table.prepare([*needed, *summed])
         for name, argument in summed.items():
             values = cells.numbers(argument, name)
-            _refuse_weights(argument, name, values, cells.missing_codes(name))
+            if na := Table.missing_codes(cells.table, name):  # as they were given
+                remedy = f"is missing: na={[*na]!r} makes these codes missing in this column too; "
+                remedy += "give the codes of some columns only, na={'COLUMN': [CODE]}, or leave "
+                refuse_rows(argument, name, np.isnan(values), None, f"{remedy}such rows out", None)
+            _refuse_weights(argument, name, values)
             weights.append(weights[0] * values if weights and design.factors else values)
         inside = np.full(len(cells), False)
         inside[rows] = True
@@ -121,7 +135,7 @@ def weigh(
     of_replicates = np.stack(weights[1:], axis=1) if len(weights) > 1 else None
     if of_replicates is not None:
         _warn_of_size(of_replicates, sample.w, design.factors)
-    if not (margins or changes or inside.all()):  # the cells inside, with all units of the sample
+    if not (everybody or changes or inside.all()):  # with all units of the sample
         at = np.flatnonzero(inside)
         stages = tuple(
             replace(stage, strata=stage.strata[at])
@@ -140,12 +154,8 @@ def weigh(
     return Weighed(cells, sample, inside)
 
 
-def _refuse_weights(argument: str, name: str, values: Array, na: tuple[str, ...]) -> None:
+def _refuse_weights(argument: str, name: str, values: Array) -> None:
     """Refuse weights, (n,), that are not positive and finite; those of replicates may be zero."""
-    if na:
-        remedy = f"is missing: na={[*na]!r} makes these codes missing in this column too; give the "
-        remedy += "codes of some columns only, na={'COLUMN': [CODE]}, or leave such rows out"
-        refuse_rows(argument, name, np.isnan(values), None, remedy, None)
     bad = ~((values >= 0) & (values <= MOST_WEIGHT))
     if argument != "weights":
         refuse_rows(argument, name, bad, values, _NOT_NEGATIVE, None)
@@ -165,20 +175,6 @@ def whole_of(data: Held) -> tuple[Held, Array | slice]:
             "known: choose them by where(condition) alone"
         )
     return (data, slice(None)) if data.rows is None else (replace(data, rows=None), data.rows)
-
-
-def _explain(whole: Held, design: SampleDesign) -> None:
-    """Refuse weights of an engine's table, by another query that finds what is wrong with them."""
-    for name, argument in design.summed.items():
-        own = argument == "weights"
-        for what, test in faults(name, own).items():
-            bad = whole.query.filtered(test)
-            if not len(bad):
-                continue
-            remedy = _ZERO if what == "zero" else _POSITIVE if own else _NOT_NEGATIVE
-            first, colon, rest = remedy.partition(":")
-            words = f"{first} (in {count_of(len(bad), 'row')}){colon}{rest}"
-            raise InvalidArgument(f"{argument} {name!r}", bad.one(name), words)
 
 
 def _warn_of_size(sums: Array, w: Array, factors: bool) -> None:
@@ -244,15 +240,14 @@ class Adjusted:
     """A sample with changed weights, and what was done."""
 
     sample: Sample
-    trimmings: tuple[Array, ...] = ()  # factors of the weights of cells, (c,)
-    at: npt.NDArray[np.int64] | None = None
-    steps: tuple[Step, ...] = ()
+    factors: Array  # of the weights of cells by the last change, (c,)
+    step: Step | None = None  # the last calibration
 
 
 def adjusted(cells: Held, sample: Sample, changes: Sequence[WeightChange]) -> Adjusted:
     """Change the weights of a whole sample, whose cells the rows of a table are."""
     # those that trimming leaves are the weights of the design from there on
-    trimmings = []
+    factors = np.ones(len(sample.n))
     for change in changes:
         if isinstance(change, Trimming):
             one = sample.w / sample.n
@@ -261,42 +256,24 @@ def adjusted(cells: Held, sample: Sample, changes: Sequence[WeightChange]) -> Ad
                     "trim: cells of this table hold respondents of several weights: read it into "
                     "memory, or trim the column of weights before"
                 )
-            cut = cut_weights(one, sample.n, change.lower, change.upper, change.strict)
-            trimmings.append(cut / one)
-            sample = sample.times(trimmings[-1])
+            factors = cut_weights(one, sample.n, change.lower, change.upper, change.strict) / one
+            sample = sample.times(factors)
     asked = [change for change in changes if isinstance(change, Calibration)]
     if not asked:
-        return Adjusted(sample, tuple(trimmings))
+        return Adjusted(sample, factors)
     crossed = margin_cells(cells, [one for change in asked for one in change.given], sample.n)
     weights = np.bincount(crossed.at, sample.w)
     steps = []
     for change in asked:
-        margins = crossed.margins(change.given)
-        steps.append(calibrate(weights, margins, change.distance))
+        steps.append(calibrate(weights, crossed.margins(change.given), change.distance))
         weights = weights * steps[-1].factors
     made = calibrated_sample(sample, crossed.at, steps)
-    return Adjusted(made, tuple(trimmings), crossed.at, tuple(steps))
-
-
-def _bounds(bounds: object) -> tuple[float, float]:
-    if bounds is None:
-        return -np.inf, np.inf
-    pair = listed("bounds", bounds, _BOUNDS)
-    if len(pair) != 2:
-        raise InvalidArgument("bounds", bounds, _BOUNDS)
-    low, high = (
-        end if one is None else real_number("bounds", one, _BOUNDS)
-        for one, end in zip(pair, (0.0, np.inf), strict=True)
-    )
-    if not 0.0 <= low < high:
-        raise InvalidArgument("bounds", bounds, f"{_BOUNDS}: 0 <= low < high")
-    return low, high
+    return Adjusted(made, steps[-1].factors[crossed.at], steps[-1])
 
 
 # -- Population totals of public columns, as people give them and as calibration needs them -------
 
 
-Codes = npt.NDArray[np.int64]
 Category = tuple[Any, ...]  # a value of each column of a margin
 
 _MARGINS = (
@@ -320,11 +297,6 @@ class Margin:
     def name(self) -> str:
         """The columns, in words."""
         return " x ".join(self.columns)
-
-    @property
-    def labels(self) -> list[str]:
-        """The categories, in words."""
-        return [worded(category) for category in self.totals]
 
 
 def worded(category: Category) -> str:
@@ -355,14 +327,14 @@ class MarginCells:
             np.array(codes, dtype=np.int64).T.reshape(-1, len(given)),
             tuple(np.array(list(margin.totals.values())) for margin in given),
             tuple(margin.name for margin in given),
-            tuple(margin.labels for margin in given),
+            tuple([worded(category) for category in margin.totals] for margin in given),
         )
 
 
 def margin_cells(held: Held, given: Sequence[Margin], n: Array) -> MarginCells:
     """Distinct combinations of the columns of margins; `n`, (c,): respondents of each row."""
     arguments = {name: margin.argument for margin in given for name in margin.columns}
-    held.prepare(arguments)
+    held.table.prepare(arguments)
     columns = []
     for name, argument in arguments.items():
         column = held.public(name).categories(_LABELS)
@@ -372,12 +344,10 @@ def margin_cells(held: Held, given: Sequence[Margin], n: Array) -> MarginCells:
             remedy += "of them and give its total"
             raise InvalidArgument(argument, name, remedy)
         columns.append(column)
-    at = np.zeros(len(held), dtype=np.int64)
-    for column in columns:  # numbered anew each time, so that they stay small
-        at = pd.factorize(at * len(column.values) + column.codes)[0].astype(np.int64)
-    first = np.empty(int(at.max()) + 1, dtype=np.int64)
-    first[at[::-1]] = np.arange(len(at))[::-1]
-    values = tuple(column.values[column.codes[first]] for column in columns)
+    at = combined(columns)
+    some = np.empty(int(at.max()) + 1, dtype=np.int64)  # a row of each combination
+    some[at] = np.arange(len(at))
+    values = tuple(column.values[column.codes[some]] for column in columns)
     return MarginCells(tuple(arguments), values, at)
 
 
@@ -492,13 +462,11 @@ def matched_margin(margin: Margin, cells: MarginCells) -> Margin:
 def _spellings(argument: str, given: set[Any], known: set[Any]) -> dict[Any, Any]:
     """The value of a column that each of some values is, as people write them; None if none."""
     labels = pd.Index(list(known))
-    spelled = {}
+    spelled = dict.fromkeys(given)
     for value in given:
-        try:
+        with suppress(UnknownCategory):
             place = int(matched(argument, [value], labels)[0])
-        except UnknownCategory:
-            place = -1
-        spelled[value] = labels[place] if place >= 0 else None
+            spelled[value] = labels[place] if place >= 0 else None
     return spelled
 
 
@@ -514,22 +482,20 @@ def weighted_model(
     incomplete: object = False,
 ) -> WeightedModel:
     """One question in a complex sample, in all or in the domains that public columns make."""
-    names = []
-    for column in by:
-        if isinstance(column, str):
-            names.append(str.__str__(column))
-            if column != name:
-                held.refuse_private(names[-1])
+    names = [str.__str__(column) for column in by if isinstance(column, str)]
+    for column in names:
+        if column != name:
+            held.refuse_private(column)
     weighed = weigh(held, design, [name, *names])
     cells, inside = weighed.cells, weighed.inside
     domain, labels = np.where(inside, 0, -1), [()]
     if by:
         groups, rows, _ = grouped_rows(cells, by, name)
-        domain[:] = -1
-        labels = []
+        domain[:], labels = -1, []
         for label, members in zip(groups, rows, strict=True):
-            if inside[members].any():
-                domain[members[inside[members]]] = len(labels)
+            members = members[inside[members]]
+            if members.size:
+                domain[members] = len(labels)
                 labels.append(label if isinstance(label, tuple) else (label,))
     coded = cells.coded(name)
     known = boolean("incomplete", incomplete)
@@ -554,12 +520,25 @@ def weighted_crossing(
     listed = per_variable("candidates", candidates, names)
     others = per_variable("other", other, names, scalar=True)
     weighed = weigh(held, design, names)
-    variables = tuple(
-        _crossed(name, weighed.cells.coded(name), own, rest)
-        for name, own, rest in zip(names, listed, others, strict=True)
-    )
+    variables = []
+    for name, own, rest in zip(names, listed, others, strict=True):
+        coded = weighed.cells.coded(name)
+        if coded.reports.mechanism.is_open:
+            if rest is not False and rest is not None:
+                remedy = f"leave it out: with weights the list of {name} is taken to be complete"
+                raise InvalidArgument("other", rest, remedy)
+            variables.append(WeightedVariable(name, coded.reports, coded.at, own))
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IncompleteListWarning)  # which is refused below
+            (reports,), spec = prepared([coded.reports], own, rest, name)
+        if not spec.complete:
+            remedy = f"must be True for {name}: with weights a table is of all answers"
+            raise InvalidArgument("other", rest, remedy)
+        variables.append(WeightedVariable(name, reports, coded.at))
     domain = np.where(weighed.inside, 0, -1)
-    return WeightedModel(weighed.sample, sample_facts(weighed, design), variables, domain)
+    facts = sample_facts(weighed, design)
+    return WeightedModel(weighed.sample, facts, tuple(variables), domain)
 
 
 def weighted_pairs(
@@ -612,22 +591,6 @@ def weighted_change(
     return model.fit(method)
 
 
-def _crossed(name: str, coded: Coded, candidates: Any, other: Any) -> WeightedVariable:
-    """A question of a table, its categories lumped where that is asked for."""
-    if coded.reports.mechanism.is_open:
-        if other is not False and other is not None:
-            remedy = f"leave it out: with weights the list of {name} is taken to be complete"
-            raise InvalidArgument("other", other, remedy)
-        return WeightedVariable(name, coded.reports, coded.at, candidates)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IncompleteListWarning)  # which is refused below
-        (reports,), spec = prepared([coded.reports], candidates, other, name)
-    if not spec.complete:
-        remedy = f"must be True for {name}: with weights a table is of all answers"
-        raise InvalidArgument("other", other, remedy)
-    return WeightedVariable(name, reports, coded.at)
-
-
 def cell_data(
     held: Held, design: SampleDesign | None, names: Sequence[str], formulas: Mapping[str, Any]
 ) -> CellData:
@@ -651,7 +614,7 @@ def cell_data(
         weighed = weigh(held, design, asked)
         cells, sample, inside = weighed.cells, weighed.sample, np.flatnonzero(weighed.inside)
         n, w, rows = sample.n[inside].astype(np.int64), sample.w[inside], inside
-    cells.prepare(asked)
+    cells.table.prepare(asked)
     coded = [cells.coded(name).taken(rows) for name in names]
     parts = [[(one.reports, one.present)] for one in coded]
     if design is not None:
@@ -707,7 +670,17 @@ def calibrated(
     """Calibrate the weights of a design to margins."""
     design = _weighted(design, "calibrate")
     name = one_of("method", method, tuple(_METHODS))
-    low, high = _bounds(bounds)
+    low, high = -np.inf, np.inf
+    if bounds is not None:
+        pair = listed("bounds", bounds, _BOUNDS)
+        if len(pair) != 2:
+            raise InvalidArgument("bounds", bounds, _BOUNDS)
+        low, high = (
+            end if one is None else real_number("bounds", one, _BOUNDS)
+            for one, end in zip(pair, (0.0, np.inf), strict=True)
+        )
+        if not 0.0 <= low < high:
+            raise InvalidArgument("bounds", bounds, f"{_BOUNDS}: 0 <= low < high")
     if name == "logit" and not 0.0 <= low < 1.0 < high < np.inf:
         remedy = "logit needs two finite bounds, below and above one, such as (0.3, 3)"
         raise InvalidArgument("bounds", bounds, remedy)
@@ -737,19 +710,18 @@ def _calibrated(
     columns = [column for margin in given for column in margin.columns]
     whole = _whole(data, design, columns, "calibrate")
     cells = margin_cells(whole.cells, given, whole.sample.n)
-    matched = tuple(matched_margin(margin, cells) for margin in given)
-    change = Calibration(matched, distance)
+    change = Calibration(tuple(matched_margin(margin, cells) for margin in given), distance)
     before = adjusted(whole.cells, whole.sample, design.changes).sample
     after = adjusted(whole.cells, whole.sample, [*design.changes, change])
-    assert after.at is not None
-    last = after.steps[-1]
+    last = after.step
+    assert last is not None
     low, high = distance.lower, distance.upper
     step = weight_step(
         before,
         after.sample,
-        last.factors[after.at],
+        after.factors,
         method=method or type(distance).__name__.lower(),
-        margins=", ".join(margin.name for margin in matched),
+        margins=", ".join(last.margins.names),
         bounds=f"{low:g} to {high:g}" if high < np.inf or low > -np.inf else "",
         iterations=last.iterations,
         deviation=last.deviation,
@@ -761,8 +733,8 @@ def _calibrated(
             LDPWarning,
             4,
         )
-    margins = last.margins
-    sums = margins.indicators.T @ np.bincount(after.at, before.w)
+    margins = cells.margins(change.given)
+    sums = margins.indicators.T @ np.bincount(cells.at, before.w)
     pairs = [
         (name, label)
         for name, labels in zip(margins.names, margins.labels, strict=True)
@@ -787,29 +759,22 @@ def trimmed(
             "trim: weights were calibrated, and trimming would move them off their totals: trim "
             "first and calibrate then, or calibrate with bounds="
         )
-    ends = []
-    which = (("lower", lower, 0.0, "least"), ("upper", upper, np.inf, "largest"))
-    for name, value, number, word in which:
-        if value is not None:
-            words = f"must be a positive finite number, the {word} weight"
-            number = real_number(name, value, words)
-            if not 0.0 < number < np.inf:
-                raise InvalidArgument(name, value, words)
-        ends.append(number)
+    low = 0.0 if lower is None else positive("lower", lower, ", the least weight")
+    high = np.inf if upper is None else positive("upper", upper, ", the largest weight")
     if lower is None and upper is None:
         raise InvalidArgument("upper", None, "give the largest weight, upper=, or lower=, or both")
-    if not ends[0] < ends[1]:
-        raise InvalidArgument("lower", lower, f"must be below upper, {ends[1]:g}")
-    change = Trimming((design.weights,), ends[0], ends[1], boolean("strict", strict))
+    if not low < high:
+        raise InvalidArgument("lower", lower, f"must be below upper, {high:g}")
+    change = Trimming((design.weights,), low, high, boolean("strict", strict))
     whole = _whole(data, design, [design.weights], "trim")
     before = adjusted(whole.cells, whole.sample, design.changes).sample
-    after: Adjusted = adjusted(whole.cells, whole.sample, [*design.changes, change])
+    after = adjusted(whole.cells, whole.sample, [*design.changes, change])
     one, now = before.w / before.n, after.sample.w / before.n
     beyond = (now < change.lower * (1 - 1e-9)) | (now > change.upper * (1 + 1e-9))
     step = weight_step(
         before,
         after.sample,
-        after.trimmings[-1],
+        after.factors,
         method="trimming",
         margins=f"{change.lower:g} to {change.upper:g}",
         bounds="",
@@ -834,7 +799,7 @@ def _weighted(design: SampleDesign | None, what: str) -> SampleDesign:
 def _whole(data: Held, design: SampleDesign, columns: Sequence[str], what: str) -> Weighed:
     """The whole sample with the weights of the design, and columns; refuse a domain of it."""
     needed = [*(name for change in design.changes for name in change.columns), *columns]
-    whole = weigh(data, replace(design, changes=()), needed, needed)
+    whole = weigh(data, replace(design, changes=()), needed, everybody=True)
     if not whole.inside.all():
         raise NotAvailable(
             f"{what}: these respondents are a domain of the sample, and totals are of all: {what} "
@@ -860,27 +825,24 @@ def svy_sample(held: Held, design: SampleDesign | None, names: Sequence[str]) ->
         raise NotAvailable(f"to_svy: the package svy {remedy}") from None
     if design is None:
         raise NotAvailable("to_svy of a survey without a design: name its weights=")
-    if not held.ordered:
-        raise NotAvailable("to_svy: rows of this table have no order: read it into memory")
-    if whole_of(held)[0] is not held:
-        raise NotAvailable("to_svy of some rows: take the whole survey, and where= of svy")
-    if design.fpc:
-        raise NotAvailable(
-            "to_svy of a survey with fpc=: svy would shrink the variance of the randomisation with "
-            "that of the sample: leave fpc= out, or estimate here"
-        )
-    if design.single_unit not in _SINGLE:
-        raise NotAvailable(
-            "to_svy of a survey with single_unit='certainty': svy would leave out the variance of "
-            "the randomisation in such units: choose 'average' or 'centered', or estimate here"
-        )
-    if design.changes:
-        raise NotAvailable(
-            "to_svy of a survey with calibrated or trimmed weights: svy would take them for those "
-            "of the design: export the survey before, and calibrate with svy"
-        )
-    if design.replicates is not None and not design.replicate_columns:
-        raise NotAvailable("to_svy of a survey with replicates of its own: svy makes others")
+    refused = {
+        ": rows of this table have no order: read it into memory": not held.ordered,
+        " of some rows: take the whole survey, and where= of svy": whole_of(held)[0] is not held,
+        " of a survey with fpc=: svy would shrink the variance of the randomisation with that of "
+        "the sample: leave fpc= out, or estimate here": design.fpc,
+        " of a survey with single_unit='certainty': svy would leave out the variance of the "
+        "randomisation in such units: choose 'average' or 'centered', or estimate here": (
+            design.single_unit not in _SINGLE
+        ),
+        " of a survey with calibrated or trimmed weights: svy would take them for those of the "
+        "design: export the survey before, and calibrate with svy": design.changes,
+        " of a survey with replicates of its own: svy makes others": (
+            design.replicates is not None and not design.replicate_columns
+        ),
+    }
+    for words, wrong in refused.items():
+        if wrong:
+            raise NotAvailable(f"to_svy{words}")
     sample = weigh(held, design, []).sample  # refuses weights and units that cannot be
     columns = {}
     for name in [*held.public_columns, *held.questionnaire.observed]:

@@ -528,7 +528,7 @@ def test_long_columns_are_read_like_short_ones(slowly, labels, values, secret):
 
 # Bins of numbers: labels, midpoints, and which bin a number is in.
 
-EDGES = checked_edges("edges", [-1, 0.1, 2.5, 1e21])
+EDGES = checked_edges([-1, 0.1, 2.5, 1e21])
 
 LABELS_INTERVALS = interval_labels(EDGES)
 
@@ -539,7 +539,7 @@ def codes(values: Any) -> list[int]:
 
 def test_labels_hold_their_edges_to_full_precision():
     assert LABELS_INTERVALS.tolist() == ["[-1, 0.1)", "[0.1, 2.5)", "[2.5, 1e+21]"]
-    fine = checked_edges("edges", np.linspace(0.1, 0.7, 12) / 3)
+    fine = checked_edges(np.linspace(0.1, 0.7, 12) / 3)
     found = midpoints(interval_labels(fine))
     np.testing.assert_array_equal(found, fine[:-1] / 2 + fine[1:] / 2)
 
@@ -603,9 +603,9 @@ def test_anything_else_is_refused_with_its_place(value):
 )
 def test_edges_that_are_none(edges):
     with pytest.raises(InvalidArgument, match=r"^edges"):
-        checked_edges("edges", edges)
+        checked_edges(edges)
 
 
 def test_edges_of_several_kinds():
     for edges in ((0, 1, 2), range(3), np.arange(3), pd.Series([0, 1, 2.0]), pd.Index([0, 1, 2])):
-        assert checked_edges("edges", edges).tolist() == [0.0, 1.0, 2.0]
+        assert checked_edges(edges).tolist() == [0.0, 1.0, 2.0]

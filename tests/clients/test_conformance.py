@@ -360,12 +360,12 @@ FAULTS = (
     ),
     Fault(
         "what draws spend is taken from the text", ("keep", "rows", "personal"),
-        ("spent = spent_document(fields.value)", "spent = self.epsilon"),
+        ("spent = spent_of(private, self._ask)", "spent = self.epsilon"),
         ("spent = spentDocument(opened);", "spent = said;"),
     ),
     Fault(
         "questions that are not protected pass a limit", ("questionnaire", "replace", "personal"),
-        ("if name not in unprotected and shows_answers(question):", "if False:"),
+        ("if name not in unprotected and question.shows:", "if False:"),
         ("if (showsAnswers(question) && !unprotected.includes(name)) {", "if (false) {"),
     ),
     Fault(

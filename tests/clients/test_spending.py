@@ -134,6 +134,7 @@ def brute_force(laws: list[Law], protected: set[int] | None = None) -> float:
     """The largest log ratio of a report; those that prove what is not protected are left out."""
     if any(not law for law in laws):
         return inf
+    laws = [{y: p for y, p in law.items() if p} for law in laws]
     if protected is not None and not protected:
         return inf if len(laws) > 1 and any(laws[0] != law for law in laws) else 0.0
     most = 0.0

@@ -109,6 +109,18 @@ def test_counts_show_estimates_if_they_are_asked_for(tmp_path):
         assert "estimates" not in sender.get("/counts").json()
 
 
+def test_counts_say_why_a_question_has_no_estimates(tmp_path):
+    words = ldp.RAPPOR(16, 2, 4, f=0.0, p=0.25, q=0.75)
+    sheet = ldp.Questionnaire({"word": words, "late": ldp.Warner(epsilon=1.0)})
+    with collecting(tmp_path, sheet, batch=40, estimates=True) as sender:
+        for one in sent(sheet, pd.DataFrame({"word": ["a"] * 40, "late": ["no"] * 40}), 2):
+            assert sender.send(one).status == 200
+    with collecting(tmp_path, sheet, estimates=True) as sender:
+        shown = sender.get("/counts").json()["estimates"]
+    assert list(shown["late"]) == ["no", "yes"]
+    assert shown["word"].startswith("no estimates: RAPPOR") and "candidates=" in shown["word"]
+
+
 def test_devices_send_messages_of_their_true_answers(tmp_path):
     opposite = ldp.Warner(p=1e-9)  # a true answer that is sent would show
     sheet = ldp.Questionnaire({"job": ldp.KRR(("nurse", "cook"), epsilon=1.0), "late": opposite})

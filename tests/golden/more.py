@@ -100,7 +100,12 @@ def tables() -> Scenes:
             "town == 3 or weight > 1.5",
         )
         for name, source in sources.items():
-            design: dict[str, Any] = {"weights": "weight", "strata": "region", "clusters": "town"}
+            design: dict[str, Any] = {
+                "weights": "weight",
+                "strata": "region",
+                "clusters": "town",
+                "nested": True,
+            }
             survey, designed = ldp.Survey(source, sheet), ldp.Survey(source, sheet, **design)
             calls = _analyses(source, survey, designed)
             calls |= {where: partial(_chosen, survey, where) for where in wheres}

@@ -178,6 +178,10 @@ def result_sites(e: Examples) -> Iterator[Site]:
     yield Site("difference", e.results.difference, pair)
     yield Site("ratio", e.results.ratio, pair)
     yield from _ordered_sites("FrequencyResults", e.results)
+    waves = ldp.product({wave: ldp.KRR(("no", "yes"), 2.0) for wave in "ab"})
+    paths = ldp.FrequencyModel(waves.counts([40, 20, 10, 30])).fit()
+    yield Site("FrequencyResults.turnover", paths.turnover, {"alpha": 0.05})
+    yield Site("FrequencyResults.transitions", paths.transitions, {"alpha": 0.05})
     yield from _grouped_sites(e)
     yield Site(
         "plot_graph",

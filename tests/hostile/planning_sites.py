@@ -236,7 +236,11 @@ def precision_sites(e: Examples) -> Iterator[Site]:
         ),
         "recommend": (
             planning.recommend,
-            {"categories": JOBS, "epsilon": 1.0, "goal": {JOBS[0]: 1.0}, "p": P3},
+            {"categories": JOBS, "epsilon": 1.0, "goal": {JOBS[0]: 1.0}, "p": P3, "questions": 2},
+        ),
+        "recommend goal": (
+            planning.recommend,
+            {"categories": JOBS, "epsilon": 1.0, "goal": goal, "power": 0.7},
         ),
         "realised_losses": (planning.realised_losses, {"estimate": P3, "truth": P3}),
     }

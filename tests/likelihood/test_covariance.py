@@ -166,7 +166,6 @@ def test_independent_bits_against_every_report(p1, p0):
         np.random.default_rng(1).random((70, 50)),
         np.random.default_rng(2).normal(size=(40, 90)),
         np.diag(np.r_[np.full(99, 1.0), 1.0 + 1e-7]),
-        np.array([[2.0]]),
     ],
 )
 def test_largest_singular_value(M):

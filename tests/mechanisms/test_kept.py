@@ -218,6 +218,12 @@ def test_change_of_two_such_surveys_takes_their_joint_law():
     found = first.change(second, "job", id="token").turnover()
     told = first.change(second, "job", id="token", memoised=True).turnover()
     assert found == told and found.lower < 0.2 < found.upper
+    both = first.matched(second, id="token")
+    assert both.change("job_1", "job_2").turnover() == told
+    paths = both.paths(["job_1", "job_2"], "job").frequencies("job").turnover()
+    assert paths[["estimate", "lower", "upper"]].tolist() == pytest.approx(
+        [told.estimate, told.lower, told.upper], abs=2e-3
+    )
     anew = first.change(second, "job", id="token", memoised=False).turnover()
     assert anew.upper < 0.2  # what overlooking it would say
     with pytest.raises(ldp.NotAvailable, match="permanent response"):

@@ -252,6 +252,44 @@ def test_less_is_what_the_smaller_question_needs(goal, of_two):
     )
 
 
+def test_asking_some_of_several_questions():
+    """Each question has its share of the respondents, at a larger epsilon."""
+    found = planning.recommend(JOBS, 1.0, questions=4)
+    assert found.best.epsilon == pytest.approx(0.25) and "with epsilon 0.25" in str(found)
+    apart = {a: planning.recommend(JOBS, 1.0 / a).table["loss"][0] * 4 / a for a in (1, 2, 4)}
+    assert found.table["loss"][0] == pytest.approx(apart[4])
+    assert found.less["loss"].to_numpy() == pytest.approx([apart[1], apart[2]])
+    assert found.less["name"].tolist() == [f"Asking {a} of 4 questions" for a in (1, 2)]
+    assert planning.recommend(JOBS, 1.0).less.empty
+
+    # what the questionnaire gives that asks one
+    rng, p, n = np.random.default_rng(3), np.full(3, 1 / 3), 1_200
+    name = found.less["mechanism"][0]
+    assert name == str(planning.recommend(JOBS, 1.0).best)
+    best = planning.recommend(JOBS, 1.0).best
+    sheet = ldp.Questionnaire(dict.fromkeys("abcd", best), ask=1)
+    squares = []
+    for _ in range(150):
+        people = pd.DataFrame({q: rng.choice(best.categories, n) for q in "abcd"})
+        survey = ldp.Survey(sheet.privatize(people, rng), sheet)
+        linear = [survey.frequencies(q).linear_params.to_numpy() - p for q in "abcd"]
+        squares.append(n * np.square(linear).sum() / 4.0)
+    se = np.std(squares) / np.sqrt(len(squares))
+    assert abs(np.mean(squares) - apart[1]) < 4.0 * se
+
+
+def test_the_power_that_is_asked_for():
+    goal = planning.ValueTest(SIX[1], 5, 0.05)
+    found = planning.recommend(6, 1.0, goal, power=0.9)
+    best = found.table["loss"][0]
+    assert best == planning.sample_size(found.best, goal=goal, power=0.9)
+    assert best > planning.recommend(6, 1.0, goal).table["loss"][0] and "power 0.9" in found.goal
+    with pytest.raises(InvalidArgument, match="goes with a test as goal="):
+        planning.recommend(6, 1.0, power=0.9)
+    with pytest.raises(InvalidArgument, match="must be above alpha"):
+        planning.recommend(6, 1.0, goal, power=0.01)
+
+
 def test_the_number_of_the_guide_and_the_precision_of_one_share():
     goal = ONE[0][0]
     assert planning.sample_size(ldp.KRR(6, 1.0), goal=goal) == 86_774

@@ -15,6 +15,7 @@ import pytest
 from shared.crafted_words import ALL, LEVEL, NASTY, ONE, pvalue, script, weights
 
 from ldpstats import kernels as loading
+from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.errors import InvalidArgument
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import (
@@ -193,6 +194,11 @@ def close(value, ratio):
     return abs(Decimal(value) - exact) <= Decimal("1e-15") * abs(exact)
 
 
+def spent_keep(keep: int, k: int) -> float:
+    draw = portable.Fields({"kind": "keep", "k": k, "keep": str(keep)})
+    return portable.open_draw(portable._LABELS, draw, k).spent()
+
+
 EPSILONS = [1e-12, 1e-3, 0.1, 0.69, 0.7, 1.0, 5.0, 30.0]
 
 
@@ -203,7 +209,7 @@ def test_realised_epsilon_of_krr(k, epsilon):
     other = Fraction(ONE - keep, ONE * k)
     own = Fraction(keep, ONE) + other
     assert own + (k - 1) * other == 1
-    found = samplers.realised_epsilon_kept(keep, 1, k)
+    found = spent_keep(keep, k)
     assert close(found, own / other)
     # the threshold is within a unit of a float that carries a few roundings
     p = keep / ONE
@@ -224,16 +230,16 @@ def test_realised_epsilon_of_bits_by_enumeration(p1, p0, hashes):
         / (one[True] if b else 1 - one[True])
         for a, b in product((0, 1), repeat=2)
     )
-    assert close(hashes * sum(samplers.realised_ratios(p1, p0)), ratio**hashes)
+    assert close(hashes * sum(portable.rise_and_fall(p1, p0)), ratio**hashes)
 
 
 def test_realised_epsilon_at_the_ends():
-    assert samplers.realised_epsilon_kept(0, 1, 5) == 0
-    assert samplers.realised_epsilon_kept(ONE, 1, 5) == np.inf
-    assert sum(samplers.realised_ratios(P0, P0)) == 0
-    assert sum(samplers.realised_ratios(0, 0)) == sum(samplers.realised_ratios(ONE, ONE)) == 0
+    assert spent_keep(0, 5) == 0
+    assert spent_keep(ONE, 5) == np.inf
+    assert sum(portable.rise_and_fall(P0, P0)) == 0
+    assert sum(portable.rise_and_fall(0, 0)) == sum(portable.rise_and_fall(ONE, ONE)) == 0
     for p1, p0 in ((P1, 0), (ONE, P0), (ONE, 0), (0, P0), (P1, ONE)):
-        assert sum(samplers.realised_ratios(p1, p0)) == np.inf
+        assert sum(portable.rise_and_fall(p1, p0)) == np.inf
     assert samplers.realised_epsilon_rows(samplers.integer_rows(np.eye(3))) == np.inf
     assert samplers.realised_epsilon_rows(samplers.integer_rows([[1.0, 0.0]] * 2)) == 0
     assert samplers.realised_epsilon_rows(samplers.integer_rows([NASTY[1]] * 3)) == 0

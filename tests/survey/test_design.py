@@ -32,6 +32,7 @@ TABLE = pd.DataFrame(
 )
 
 DESIGN: dict[str, Any] = {"weights": "w", "strata": "region", "clusters": "school", "fpc": "N"}
+DESIGN["nested"] = True  # schools are numbered in each region
 
 
 def built(change: dict[str, Any], data: dict[str, Any] | None = None) -> Any:
@@ -155,6 +156,12 @@ def test_values_on_spark(kind, spark, tmp_path):
     on_engine(kind, "spark", tmp_path)
 
 
+def test_units_of_one_label_in_several_strata_are_asked_about():
+    with pytest.warns(ldp.LDPWarning, match=r"unit 1 is in 'a' and in 'b' \(2 such.*nested=True"):
+        found = ldp.Survey(TABLE, SHEET, **(DESIGN | {"nested": None})).frequencies("sex")
+    assert found.bse.equals(ldp.Survey(TABLE, SHEET, **DESIGN).frequencies("sex").bse)
+
+
 def test_a_design_describes_itself():
     survey = ldp.Survey(TABLE, SHEET, **DESIGN)
     assert str(survey.design) == (
@@ -248,12 +255,12 @@ SHEET_ENGINES = {"ill": ldp.KRR(("a", "b", "c"), 1.0), "sex": ldp.Observed(("f",
 
 DESIGNS: tuple[dict[str, Any], ...] = (
     {"weights": "w"},
-    {"weights": "w", "strata": ["region"], "clusters": ["school"], "fpc": "N"},
-    {"weights": "w", "strata": "sex", "clusters": "school"},
+    {"weights": "w", "strata": ["region"], "clusters": ["school"], "fpc": "N", "nested": True},
+    {"weights": "w", "strata": "sex", "clusters": "school", "nested": True},
     {"strata": "region", "fpc": "persons"},
     {"weights": "w", "strata": ["region", "shift"], "clusters": ["school", "room"],
-     "fpc": ["N", "rooms", "share"]},
-    {"strata": "region", "clusters": ["school", "room"], "fpc": ["N", "each"]},
+     "fpc": ["N", "rooms", "share"], "nested": True},
+    {"strata": "region", "clusters": ["school", "room"], "fpc": ["N", "each"], "nested": True},
     {"weights": "w", "clusters": "unit", "nested": False},
 )  # fmt: skip
 
@@ -366,7 +373,7 @@ def test_a_new_analysis_needs_no_new_code_for_engines(place, request, tmp_path):
         request.getfixturevalue("spark")
     frame = table(600)
     held = PLACES[place](pa.Table.from_pandas(frame, preserve_index=False), tmp_path)
-    design: Any = {"weights": "w", "strata": "region", "clusters": "school"}
+    design: Any = {"weights": "w", "strata": "region", "clusters": "school", "nested": True}
     for sheet in (SHEET_ENGINES, SHEET_ENGINES | {"ill": ldp.Observed(("a", "b", "c"))}):
         memory, engine = (
             share_of_groups(ldp.Survey(**data, questionnaire=sheet, **design), "ill", "b", "group")

@@ -93,7 +93,7 @@ def test_fields_between_other_characters(table, tmp_path, sep):
     with pytest.raises(InvalidArgument, match="goes with CSV files"):
         ldp.Survey(table, SHEET, sep=sep)
     table.to_csv(path, index=False, sep=";")
-    with pytest.raises(InvalidArgument, match="give Survey sep=';'"):
+    with pytest.raises(InvalidArgument, match=r"sep=';'\) reads it"):
         ldp.Survey(path, SHEET)
 
 
@@ -134,20 +134,38 @@ def test_files_that_pandas_reads(table, tmp_path):
     assert same(survey.frequencies("job"), ldp.Survey(table, SHEET).frequencies("job"))
     groups = survey.frequencies("job", by="band").params.index.get_level_values("band")
     assert list(dict.fromkeys(groups)) == ["young", "old"]  # value labels, in their order
-    for name, read in (("t.sav", "read_spss"), ("t.xlsx", "read_excel")):
-        try:
-            __import__({"t.sav": "pyreadstat", "t.xlsx": "openpyxl"}[name])
-        except ImportError:
-            (tmp_path / name).write_bytes(b"PK\x03\x04")
-            with pytest.raises((NotAvailable, InvalidArgument), match=f"pandas.{read}"):
-                ldp.Survey(tmp_path / name, SHEET)
+    coded.to_excel(tmp_path / "t.xlsx", index=False)
+    found = ldp.Survey(tmp_path / "t.xlsx", SHEET).frequencies("job")
+    assert same(found, ldp.Survey(table, SHEET).frequencies("job"))
     with pytest.raises(InvalidArgument, match="cannot be read"):
         ldp.Survey(tmp_path / "nosuch.dta", SHEET)
     (tmp_path / "bad.dta").write_bytes(b"no such file")
     with pytest.raises(InvalidArgument, match=r"pandas.read_stata\(.*fails: "):
         ldp.Survey(tmp_path / "bad.dta", SHEET)
-    with pytest.raises(InvalidArgument, match=r"Survey\(pandas.read_stata\('t.dta'\)"):
+    with pytest.raises(InvalidArgument, match=r"read_stata\('t.dta'\).to_parquet\('t.parquet'\)"):
         ldp.count([stata], KRR, "job")
+
+
+def test_value_labels_of_spss(table, tmp_path):
+    pyreadstat, path = pytest.importorskip("pyreadstat"), tmp_path / "t.sav"
+    labels = {"job": {1: "nurse", 2: "cook"}, "band": {1: "young", 2: "mid", 3: "aged"}}
+    codes = {name: {label: code for code, label in of.items()} for name, of in labels.items()}
+    bands = np.where(table.age < 40, "young", "aged")
+    coded = table.assign(job=table.job.map(codes["job"]), band=pd.Series(bands).map(codes["band"]))
+    pyreadstat.write_sav(coded, path, variable_value_labels=labels)
+    survey = ldp.Survey(path, SHEET)
+    assert same(survey.frequencies("job"), ldp.Survey(table, SHEET).frequencies("job"))
+    groups = survey.frequencies("job", by="band").params.index.get_level_values("band")
+    assert list(dict.fromkeys(groups)) == ["young", "aged"]  # in the order of their codes
+
+
+def test_without_a_reader_the_extra_is_named(tmp_path, monkeypatch):
+    def missing(path: object) -> None:
+        raise ImportError("Missing optional dependency 'pyreadstat'.")
+
+    monkeypatch.setattr(pd, "read_spss", missing)
+    with pytest.raises(NotAvailable, match=r"pip install 'ldpstats\[files\]'"):
+        ldp.Survey(tmp_path / "t.sav", SHEET)
 
 
 @pytest.mark.parametrize(

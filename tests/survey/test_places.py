@@ -420,7 +420,7 @@ def test_a_table_of_the_command_line_is_checked(sheet, people, tmp_path):
 def test_fields_that_are_separated_by_something_else_need_sep(mark, tmp_path):
     path = tmp_path / "semicolons.csv"
     path.write_text(f"late{mark}age\nyes{mark}18\nno{mark}20\n")
-    with pytest.raises(InvalidArgument, match=re.escape(f"give Survey sep={mark!r}")):
+    with pytest.raises(InvalidArgument, match=re.escape(f"sep={mark!r}) reads it")):
         ldp.Survey(path, {"late": ldp.Warner(epsilon=1.0)})
     assert len(ldp.Survey(path, {"late": ldp.Warner(epsilon=1.0)}, sep=mark)) == 2
 

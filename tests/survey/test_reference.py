@@ -27,23 +27,28 @@ JOBS = ["cook", "driver", "nurse", "teacher"]
 
 ANSWERS = {"job": ldp.Observed(JOBS), "health": ldp.Observed(["good", "poor"])}
 
-STAGES: dict[str, Any] = {"strata": "stratum", "clusters": ["psu", "ssu"]}
+STAGES: dict[str, Any] = {"strata": "stratum", "clusters": ["psu", "ssu"], "nested": True}
 
 DESIGNS: dict[str, dict[str, Any]] = {
     "weights": {},
     "elements_fpc": {"strata": "stratum", "fpc": "residents"},
     "units": {"clusters": "unit"},
-    "clusters": {"strata": "stratum", "clusters": "psu"},
-    "clusters_fpc": {"strata": "stratum", "clusters": "psu", "fpc": "fpc1"},
+    "clusters": {"strata": "stratum", "clusters": "psu", "nested": True},
+    "clusters_fpc": {"strata": "stratum", "clusters": "psu", "nested": True, "fpc": "fpc1"},
     "two_stages_fpc": STAGES | {"fpc": ["fpc1", "fpc2"]},
-    "persons_fpc": {"strata": "stratum", "clusters": "psu", "fpc": ["fpc1", "persons"]},
+    "persons_fpc": {
+        "strata": "stratum",
+        "clusters": "psu",
+        "nested": True,
+        "fpc": ["fpc1", "persons"],
+    },
     "three_stages_fpc": STAGES | {"fpc": ["fpc1", "fpc2", "fpc3"]},
 }
 
 UNCORRECTED = ["weights", "units", "clusters"]
 
 SINGLE: dict[str, dict[str, Any]] = {
-    "units_fpc": {"strata": "lone", "clusters": "psu", "fpc": "fpc1"},
+    "units_fpc": {"strata": "lone", "clusters": "psu", "nested": True, "fpc": "fpc1"},
     "elements_fpc": {"strata": "alone", "fpc": "residents"},
 }
 

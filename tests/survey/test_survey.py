@@ -150,7 +150,7 @@ def test_two_waves_are_matched_by_persons():
     both = first.matched(second, id="who")
     assert (len(both), both.lost) == (2500, (500, 100))
     assert both.columns == ("who", "late_1", "late_2")
-    assert "500 and 100 in one wave only" in repr(both)
+    assert "500 and 100 in one wave only" in " ".join(repr(both).split())
     assert both.questionnaire["late_2"].epsilon == 3.0
     joint = both.association("late_1", "late_2")
     x, y = first.reports("late", id="who"), second.reports("late", id="who")
@@ -438,7 +438,7 @@ def test_words_of_other_spellings_and_separators(tmp_path):
             survey.where(condition)
     path = tmp_path / "a.csv"
     for text, remedy in {
-        "a;b\nno;1\n": "give Survey sep=';'",
+        "a;b\nno;1\n": "sep=';'\\) reads it",
         "a,b\nno,1\n\n": "2 is an empty line",
     }.items():
         path.write_text(text)

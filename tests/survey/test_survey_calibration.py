@@ -158,7 +158,8 @@ def test_the_report():
         assert words in text
     assert repr(report).endswith("(trimming: 4 to 25; raking: region, sex; raking: region x age)")
     assert "calibrated" in made.frequencies("ill").summary().as_text()
-    assert "trimmed to 4 to 25; calibrated to region, sex; calibrated to region x age" in repr(made)
+    shown = " ".join(repr(made).split())
+    assert "trimmed to 4 to 25; calibrated to region, sex; calibrated to region x age" in shown
     beyond = survey().trim(upper=13).calibration
     strict = survey().trim(upper=13, strict=True).calibration
     assert beyond is not None and strict is not None
@@ -317,9 +318,20 @@ def test_results_are_those_of_linearisation_nearly():
 REFERENCE = Path(__file__).parents[1] / "reference" / "survey" / "people.csv"
 
 SAMPLES: dict[str, dict[str, Any]] = {
-    "two stages": {"strata": "stratum", "clusters": ["psu", "ssu"], "fpc": ["fpc1", "fpc2"]},
+    "two stages": {
+        "strata": "stratum",
+        "clusters": ["psu", "ssu"],
+        "fpc": ["fpc1", "fpc2"],
+        "nested": True,
+    },
     "certainty": {"strata": "alone", "fpc": "residents", "single_unit": "certainty"},
-    "centered": {"strata": "lone", "clusters": "psu", "fpc": "fpc1", "single_unit": "centered"},
+    "centered": {
+        "strata": "lone",
+        "clusters": "psu",
+        "fpc": "fpc1",
+        "single_unit": "centered",
+        "nested": True,
+    },
 }
 
 

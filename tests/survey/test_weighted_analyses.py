@@ -252,6 +252,27 @@ def test_moves_with_a_design_are_linearised_by_hand():
         survey.frequencies("a").turnover()
 
 
+def test_moves_without_weights_are_those_of_change_and_of_weights_of_ones():
+    rng, answers = np.random.default_rng(4), ("no", "yes", "never")
+    before = rng.choice(answers, 3_000, p=[0.5, 0.4, 0.1])
+    after = np.where(rng.random(3_000) < 0.2, rng.choice(answers, 3_000), before)
+    sheet = ldp.Questionnaire(dict.fromkeys("ab", ldp.KRR(answers, 2.5)))
+    table = sheet.privatize(pd.DataFrame({"a": before, "b": after}), rng)
+    survey, weighted = (ldp.Survey(table.assign(w=1.0), sheet, weights=w) for w in (None, "w"))
+    found, ones = (one.paths(["a", "b"], "x").frequencies("x") for one in (survey, weighted))
+    of_change = survey.change("a", "b").turnover()
+    assert found.turnover()[["estimate", "lower", "upper"]].tolist() == pytest.approx(
+        [of_change.estimate, of_change.lower, of_change.upper], abs=1e-6
+    )
+    plain, other = found.transitions(), ones.transitions()
+    assert plain.index.equals(other.index)
+    assert plain["estimate"].to_numpy() == pytest.approx(other["estimate"].to_numpy(), abs=1e-10)
+    assert plain["se"].to_numpy() == pytest.approx(other["se"].to_numpy(), rel=1e-3)
+    assert plain.to_numpy()[:, 2:] == pytest.approx(other.to_numpy()[:, 2:], abs=0.02)
+    with pytest.raises(ldp.NotAvailable, match="no paths"):
+        survey.frequencies("a").turnover()
+
+
 @pytest.mark.slow
 def test_moves_of_devices_that_keep_their_responses_are_covered():
     """60 clusters of 50 in five strata, with weights; 300 surveys."""

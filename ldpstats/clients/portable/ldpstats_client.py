@@ -36,8 +36,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import groupby, islice, zip_longest
-from typing import Any
+from itertools import groupby, zip_longest
+from typing import Any, NamedTuple
 
 VERSION = 1
 W = 1 << 64
@@ -165,6 +165,9 @@ Groups = list[tuple[int, int, int, int]]
 def groups_of(thresholds: Sequence[int]) -> Groups:
     """Different thresholds of bits, in increasing order: their first byte, words, and bits."""
     found = []
+    if len(set(thresholds)) == 1:
+        n = len(thresholds)
+        return [(thresholds[0], 0, (n + 63) // 64, (1 << n) - 1)]
     order = sorted(range(len(thresholds)), key=thresholds.__getitem__)
     for t, places in groupby(order, key=thresholds.__getitem__):
         bits_of_t = list(places)
@@ -176,8 +179,8 @@ def groups_of(thresholds: Sequence[int]) -> Groups:
     return found
 
 
-def bits(m: int, places: Sequence[int], own: Sequence[int], other: Groups, words: Words) -> int:
-    """BITS: m bits in one number, bit j of value 2^j."""
+def bits(places: Sequence[int], own: Sequence[int], other: Groups, words: Words) -> int:
+    """BITS, in one number, bit j of value 2^j."""
     found = 0
     for t, first, size, mask in other:
         found |= (coins(size, t, words) & mask) << 8 * first
@@ -215,6 +218,12 @@ class Inversion:
         word = words.next()
         a, z = bisect_left(self.upper, word), bisect_right(self.upper, word)
         return a + reached(self.rest[a:z], self.total, words)
+
+    def weights(self) -> list[int]:
+        """The weights of the outcomes, of W times `total`."""
+        pairs = zip(self.upper, self.rest)  # noqa: B905
+        ends = [*(u * self.total + r for u, r in pairs), W * self.total]
+        return [b - a for a, b in zip([0, *ends], ends)]  # noqa: B905
 
 
 def reached(rest: list[int], total: int, words: Words) -> int:
@@ -345,24 +354,88 @@ class Texts:
         i = int(text)
         return i if i < self.size and str(i) == text else -1
 
+    def answer(self, text: Any) -> int:
+        """The number of an answer, or a refusal."""
+        if (x := self.place(text)) < 0:
+            raise Refused("answer", "this is not an answer to the question")
+        return x
+
+
+# --- What a report spends (section 5.5) -----------------------------------------------------------
+# Epsilon is the largest logarithm of two probabilities of one report, for two answers or more; inf
+# where a report can tell for certain.
+
+
+def log_ratio(a: int, b: int) -> float:
+    """ln(a / b) of two numbers that are not negative; 0 where both are 0."""
+    if a < b:
+        return -log_ratio(b, a)
+    if b == 0:
+        return math.inf if a else 0.0
+    if a >> 1000 > b:  # a quotient that no float holds
+        return math.log(a) - math.log(b)
+    return math.log1p((a - b) / b) if a < 2 * b else math.log(a / b)
+
+
+def widest(columns: Iterable[Sequence[Any]]) -> float:
+    """The largest log ratio of two probabilities of one column; they are integers, or fractions."""
+    found = 0.0
+    for column in columns:
+        top, low = max(column), min(column)
+        ratio = log_ratio(top.numerator * low.denominator, low.numerator * top.denominator)
+        found = max(found, ratio)
+    return found
+
+
+def farthest(bits_of: Sequence[tuple[float, float]]) -> float:
+    """Bits whose probability of being what they are may rise and fall so much: two of them."""
+    by_rise = sorted(range(len(bits_of)), key=lambda i: -bits_of[i][0])[:2]
+    by_fall = sorted(range(len(bits_of)), key=lambda i: -bits_of[i][1])[:2]
+    return max(bits_of[i][0] + bits_of[j][1] for i in by_rise for j in by_fall if i != j)
+
+
+def rise_and_fall(own: int, other: int, total: int = W) -> tuple[float, float]:
+    """How much likelier, and less likely, a bit of an answer's own may be than another's bit."""
+    ones, zeros = log_ratio(own, other), log_ratio(total - own, total - other)
+    return max(ones, zeros), max(-ones, -zeros)
+
+
+def weights(upper: Sequence[int]) -> list[int]:
+    """The weights of outcomes, of W."""
+    ends = [u + 1 for u in upper]
+    return [b - a for a, b in zip([0, *ends], ends)]  # noqa: B905
+
 
 # --- Draws of labels (sections 5.1 and 5.2) -------------------------------------------------------
-# Each function reads the fields of a kind for n answers, and returns how many reports there are,
-# and the draw.
+# Each function reads the fields of a kind for n answers.
 
 
-def open_same(fields: Fields, n: int) -> tuple[int, Draw]:
-    return n, lambda x, words: x
+class Opened(NamedTuple):
+    """A draw that was opened."""
+
+    size: int  # how many reports there are, or bits that are sent
+    draw: Draw
+    spent: Callable[[], float]  # epsilon
+    shows: bool = False  # whether a report can be the proof of an answer that is not protected
 
 
-def open_keep(fields: Fields, n: int) -> tuple[int, Draw]:
+def open_same(fields: Fields, n: int) -> Opened:
+    return Opened(n, lambda x, words: x, lambda: math.inf, n > 1)
+
+
+def open_keep(fields: Fields, n: int) -> Opened:
     k, t = fields.number("k", n), fields.threshold("keep")
     rest = fields.fraction(fields["rest"]) if "rest" in fields.value else (0, 1)
     fields.must(rest[0] < rest[1])
-    return k, lambda x, words: keep(x, k, t, words, rest)
+    kept, all_ = t * rest[1] + rest[0], W * rest[1]
+    return Opened(
+        k,
+        lambda x, words: keep(x, k, t, words, rest),
+        lambda: log_ratio(all_ + (k - 1) * kept, max(all_ - kept, 0)),
+    )
 
 
-def open_rows(fields: Fields, n: int) -> tuple[int, Draw]:
+def open_rows(fields: Fields, n: int) -> Opened:
     rows, most = [], 0
     for row in map(Fields, fields.items("rows")):
         upper = row.thresholds("upper")
@@ -378,26 +451,44 @@ def open_rows(fields: Fields, n: int) -> tuple[int, Draw]:
         y = bisect_left(upper, words.next())
         return y if outputs is None else outputs[y]
 
-    return most, draw
+    def spent() -> float:
+        columns: dict[int, dict[int, int]] = {}
+        for x, (upper, outputs) in enumerate(rows):
+            for y, weight in zip(outputs or range(len(upper)), weights(upper)):  # noqa: B905
+                column = columns.setdefault(y, {})
+                column[x] = column.get(x, 0) + weight
+        return widest([*column.values(), *[0] * (len(column) < n)] for column in columns.values())
+
+    return Opened(most, draw, spent)
 
 
-def open_exact(fields: Fields, n: int) -> tuple[int, Draw]:
+def open_exact(fields: Fields, n: int) -> Opened:
     rows = [Inversion(Fields(row)) for row in fields.items("rows")]
     fields.must(len(rows) == n)
-    return 1 + max(len(row.upper) for row in rows), lambda x, words: rows[x](words)
+
+    def spent() -> float:
+        chances = ([Fraction(w, row.total) for w in row.weights()] for row in rows)
+        return widest(zip_longest(*chances, fillvalue=Fraction(0)))
+
+    return Opened(1 + max(len(row.upper) for row in rows), lambda x, words: rows[x](words), spent)
 
 
-def open_own(fields: Fields, n: int) -> tuple[int, Draw]:
+def open_own(fields: Fields, n: int) -> Opened:
     law = Inversion(fields.inner("law"))
 
     def draw(x: int, words: Words) -> int:
         i = law(words)
         return x if i == 0 else i - 1
 
-    return max(n, len(law.upper)), draw
+    def spent() -> float:
+        own, *others = law.weights()
+        others += [0] * (n - len(others))
+        return widest((own + weight, weight) for weight in others[:n])
+
+    return Opened(max(n, len(law.upper)), draw, spent)
 
 
-def open_others(fields: Fields, n: int) -> tuple[int, Draw]:
+def open_others(fields: Fields, n: int) -> Opened:
     law = Inversion(fields.inner("law"))
     accepted = [fields.fraction(pair) for pair in fields.items("accepted")]
     fields.must(len(accepted) == n)
@@ -416,22 +507,38 @@ def open_others(fields: Fields, n: int) -> tuple[int, Draw]:
                 return y
         raise stuck()
 
-    return 1 + len(law.upper), draw
+    def spent() -> float:
+        every = law.weights()
+        every += [0] * (n - len(every))
+        chances = [min(Fraction(*pair), Fraction(1)) for pair in accepted]
+        ends = [sum(every) - every[x] * (1 - chances[x]) for x in range(n)]  # a try gives a report
+        if not min(ends):
+            return math.inf
+        order = sorted(range(n), key=ends.__getitem__)
+        far = {*order[:2], *order[-2:]}  # of all answers but one, whichever that is
+        columns = [[1 / ends[x] for x in far if x != y] for y in range(len(every))]
+        for x in range(n):
+            columns[x].append(chances[x] / ends[x])
+        return widest(column for column, weight in zip(columns, every) if weight)  # noqa: B905
+
+    return Opened(1 + len(law.upper), draw, spent)
 
 
-def open_band(fields: Fields, n: int) -> tuple[int, Draw]:
+def open_band(fields: Fields, n: int) -> Opened:
     k, width, t = fields.number("k", n), fields.number("width"), fields.threshold("keep")
+    size = k + width - 1
 
     def draw(x: int, words: Words) -> int:
         kept = coin(t, words)
         near = x + uniform(width, words)
-        anywhere = uniform(k + width - 1, words)
+        anywhere = uniform(size, words)
         return (anywhere, near)[kept]
 
-    return k + width - 1, draw
+    other = (W - t) * width
+    return Opened(size, draw, lambda: log_ratio(t * size + other, other))
 
 
-def open_replace(fields: Fields, n: int) -> tuple[int, Draw]:
+def open_replace(fields: Fields, n: int) -> Opened:
     t, by = fields.threshold("keep"), fields.numbers("by", LOW)
     upper = fields.inner("law").thresholds("upper") if "law" in fields.value else None
     fields.must(bool(by) or t == W)
@@ -446,25 +553,35 @@ def open_replace(fields: Fields, n: int) -> tuple[int, Draw]:
             return by[bisect_left(upper, words.next())]
         return by[uniform(len(by), words)]
 
-    return max([n - 1, *by]) + 1, draw
+    own = {y for y in by if y < n}
+
+    def spent() -> float:
+        """Of the answers that `by` has: others are sent as they are."""
+        shares = weights(upper) if upper is not None else [1] * len(by)
+        of_answer = dict.fromkeys(own, 0)
+        for y, share in zip(by, shares):  # noqa: B905
+            if y < n:
+                of_answer[y] += share
+        if not own:
+            return math.inf if t else 0.0
+        lowest = min(of_answer.values()) * (W - t)
+        return log_ratio(t * sum(shares) + lowest, lowest)
+
+    return Opened(max([n - 1, *by]) + 1, draw, spent, n > 1 and t > 0 and len(own) < n)
 
 
-def open_block(fields: Fields, n: int) -> tuple[int, Draw]:
-    own, others, t = (
-        fields.whole("own", 1, True),
-        fields.whole("others", 1, True),
-        fields.threshold("keep"),
-    )
+def open_block(fields: Fields, n: int) -> Opened:
+    own, others = (fields.whole(name, 1, True) for name in ("own", "others"))
+    t, design = fields.threshold("keep"), fields.inner("design")
     fields.must(max(own, others) <= W)
-    design = fields.inner("design")
-    size, label_of = open_part(_DESIGNS, design)(design, n, own, others)
-    label: Label = label_of
+    opened: tuple[int, Label] = open_part(_DESIGNS, design)(design, n, own, others)
+    size, label = opened
 
     def draw(x: int, words: Words) -> int:
         kept = coin(t, words)
         return label(x, number_below(own if kept else others, words), kept)
 
-    return size, draw
+    return Opened(size, draw, lambda: abs(log_ratio(t * others, (W - t) * own)))
 
 
 def open_single(design: Fields, n: int, own: int, others: int) -> tuple[int, Label]:
@@ -522,14 +639,16 @@ def open_projective(design: Fields, n: int, own: int, others: int) -> tuple[int,
     return size, label
 
 
-def open_parts(fields: Fields, n: int) -> tuple[int, Draw]:
-    parts = []
+def open_parts(fields: Fields, n: int) -> Opened:
+    parts: list[tuple[int, int, Draw]] = []
     answers = reports = 1
+    spent: list[Callable[[], float]] = []
     for part in map(Fields, fields.items("parts")):
         k, m = part.number("answers"), part.number("reports")
-        size, draw_part = open_labels(part.inner("draw"), k)
+        size, draw_part, spent_part, shows = open_draw(_LABELS, part.inner("draw"), k)
         part.must(size <= m)
         parts.append((k, m, draw_part))
+        spent.append((lambda: math.inf) if shows else spent_part)
         answers, reports = answers * k, reports * m
     fields.must(answers == n)
 
@@ -543,7 +662,7 @@ def open_parts(fields: Fields, n: int) -> tuple[int, Draw]:
             y = y * m + draw_part(number, words)
         return y
 
-    return reports, draw
+    return Opened(reports, draw, lambda: sum(one() for one in spent))
 
 
 _DESIGNS: dict[str, Any] = {
@@ -551,7 +670,8 @@ _DESIGNS: dict[str, Any] = {
     "hadamard": open_hadamard,
     "projective": open_projective,
 }
-_LABELS: dict[str, Callable[[Fields, int], tuple[int, Draw]]] = {
+Kinds = dict[str, Callable[["Fields", int], "Opened"]]
+_LABELS: Kinds = {
     "same": open_same,
     "keep": open_keep,
     "rows": open_rows,
@@ -572,26 +692,36 @@ def open_part(kinds: dict[str, Any], fields: Fields) -> Any:
     return kinds[kind]
 
 
-def open_labels(fields: Fields, n: int) -> tuple[int, Draw]:
-    size, draw = open_part(_LABELS, fields)(fields, n)
-    return size, draw
+def open_draw(kinds: Kinds, fields: Fields, n: int) -> Opened:
+    """The draw of one of the kinds; nothing can be told of one answer alone."""
+    opened: Opened = open_part(kinds, fields)(fields, n)
+    return opened if n > 1 else opened._replace(spent=lambda: 0.0)
 
 
 # --- Draws of bits (section 5.3) ------------------------------------------------------------------
-# As above, for m bits that are sent; the draw returns them in one number.
+# As above; the draw returns the bits in one number.
 
 
-def open_bits(fields: Fields, n: int, sent: int) -> Draw:
+def open_bits(fields: Fields, n: int) -> Opened:
     m = fields.number("bits", n, MOST_BITS)
-    own, other = fields.thresholds("own", m), groups_of(fields.thresholds("other", m))
-    fields.must(fields.number("sent", 1, m) == sent)
-    mask = (1 << sent) - 1
-    return lambda x, words: bits(m, (x,), own, other, words) & mask
+    own, other = fields.thresholds("own", m), fields.thresholds("other", m)
+    sent, groups = fields.number("sent", 1, m), groups_of(other)
+    mask, shown_ = (1 << sent) - 1, min(n, sent)
+
+    def spent() -> float:
+        alike = type(fields["own"]) is type(fields["other"]) is str
+        pairs = zip(own[: 2 if alike else shown_], other[:shown_])  # noqa: B905
+        found = []
+        for pair, times in Counter(pairs).items():
+            found += [rise_and_fall(*pair)] * min(times, 2)
+        return farthest(found + [(0.0, 0.0)] * min(n - shown_, 2))
+
+    return Opened(sent, lambda x, words: bits((x,), own, groups, words) & mask, spent)
 
 
-def open_subset(fields: Fields, n: int, sent: int) -> Draw:
+def open_subset(fields: Fields, n: int) -> Opened:
     k, size, t = fields.number("k", n), fields.number("size"), fields.threshold("keep")
-    fields.must(size < k == sent)
+    fields.must(size < k)
 
     def chosen(places: int, ones: int, words: Words) -> int:
         for _ in range(max(64, MOST_TRIES // k)):
@@ -609,31 +739,34 @@ def open_subset(fields: Fields, n: int, sent: int) -> Draw:
         found |= (found >> x & 1) << k - 1
         return found & ~(1 << x) | own << x
 
-    return draw
+    return Opened(k, draw, lambda: abs(log_ratio(t * (k - size), (W - t) * size)))
 
 
-def open_reveal(fields: Fields, n: int, sent: int) -> Draw:
+def open_reveal(fields: Fields, n: int) -> Opened:
     sensitive = fields.numbers("sensitive", n)
     own, other = fields.thresholds("own"), fields.thresholds("other")
     told, s = fields.threshold("told"), len(sensitive)
-    fields.must(sensitive == sorted(set(sensitive)) and len(own) == s == len(other) and sent == n)
-    own, groups = [*own, told], groups_of([*other, 0])
+    fields.must(sensitive == sorted(set(sensitive)) and len(own) == s == len(other))
+    each, groups = [*own, told], groups_of([*other, 0])
     place = {x: p for p, x in enumerate(sensitive)}
 
     def draw(x: int, words: Words) -> int:
         words.next()
-        drawn = bits(s + 1, (place.get(x, s),), own, groups, words)
+        drawn = bits((place.get(x, s),), each, groups, words)
         found = sum((drawn >> p & 1) << sensitive[p] for p in range(s))
         return found | (0 if x in place else drawn >> s) << x
 
-    return draw
+    def spent() -> float:
+        """Of the sensitive answers: another may be shown, and else its bits are those of others."""
+        if s == 0 or (s < n and told == W):
+            return math.inf if told else 0.0
+        found, hidden = list(map(rise_and_fall, own, other)), log_ratio(W, W - told)
+        return farthest(found + [(-hidden, hidden)] * min(n - s, 2))
+
+    return Opened(n, draw, spent, told > 0 and s < n)
 
 
-_BITS: dict[str, Callable[[Fields, int, int], Draw]] = {
-    "bits": open_bits,
-    "subset": open_subset,
-    "reveal": open_reveal,
-}
+_BITS: Kinds = {"bits": open_bits, "subset": open_subset, "reveal": open_reveal}
 
 
 # --- Hashes (section 6) ---------------------------------------------------------------------------
@@ -663,10 +796,22 @@ class Hash:
         fields.must(self.kind != "permutation" or ranked <= MOST_RANKS)
         fields.must(self.kind != "md5" or (self.hashes <= 16 and self.cells <= 256))
 
+    def spent(self, own: int, other: int, total: int = W) -> float:
+        """Epsilon of bits of cells, which are 1 out of `total` where an answer owns them, or not.
+
+        An answer owns one at least, and as many as it has hashes at most.
+        """
+        m = self.cells
+        if m == 1 or (self.answers is not None and self.answers.size == 1):
+            return 0.0
+        more, less = sorted(rise_and_fall(own, other, total), reverse=True)
+        most = min(self.hashes, m - 1)
+        return most * more + min(self.hashes, m - most) * less
+
     def read(self, answer: str) -> str:
         """The answer, or a refusal."""
-        if self.answers is not None and self.answers.place(answer) < 0:
-            raise Refused("answer", "this is not an answer to the question")
+        if self.answers is not None:
+            self.answers.answer(answer)
         return scalar_text(answer)
 
     def of(self, answer: str, cohort: int) -> list[int]:
@@ -745,11 +890,10 @@ def permanent_response(
 class Question:
     """A question: `read` gives the form of an answer that `report` takes, or refuses it."""
 
-    def read(self, answer: Any) -> Any:
-        raise NotImplementedError
-
-    def report(self, x: Any, words: Words) -> Any:
-        raise NotImplementedError
+    read: Any
+    report: Any
+    spent: Any  # epsilon of a report; of the answers that it protects, if some are not
+    shows = False  # whether a report can be the proof of an answer that it does not protect
 
     def take_tags(self, tags: Any) -> None:
         """The respondent's own categories, which only questions of kind `personal` have."""
@@ -764,20 +908,16 @@ class Numbered(Question):
         self.answers, self.extra = fields.texts("answers"), extra
         self.places: dict[int, int] = {}  # of answers that have another number in the draw
         draw, reports = fields.inner("draw"), fields["reports"]
-        n = self.answers.size + extra
         self.bits = Fields(reports).number("bits", 1, MOST_BITS) if type(reports) is dict else None
         if self.bits is None:
             self.reports = Texts(reports)
-            size, self.draw = open_labels(draw, n)
-            fields.must(size <= self.reports.size)
-        else:
-            self.draw = open_part(_BITS, draw)(draw, n, self.bits)
+        opened = open_draw(_BITS if self.bits else _LABELS, draw, self.answers.size + extra)
+        size, self.draw, self.spent, self.shows = opened
+        fields.must(size == self.bits if self.bits else size <= self.reports.size)
 
     def read(self, answer: Any) -> int:
-        x = self.answers.place(answer)
-        if x < 0:
-            raise Refused("answer", "this is not an answer to the question")
-        return self.places.get(x, x) if self.places else x
+        x = self.answers.answer(answer)
+        return self.places.get(x, x)
 
     def report(self, x: int, words: Words) -> str:
         y = self.draw(x, words)
@@ -808,6 +948,11 @@ class Personal(Numbered):
 class Plain(Question):
     """An answer that is sent as it is."""
 
+    shows = True
+
+    def spent(self) -> float:
+        return math.inf
+
     def read(self, answer: Any) -> str:
         return scalar_text(answer)
 
@@ -826,8 +971,16 @@ class Hashed(Question):
             self.keep = then.threshold("keep")
         else:
             then.must(then.text("kind") == "bits" and self.hash.cells <= MOST_BITS)
-            self.own = [then.threshold("own")] * self.hash.cells
-            self.other = groups_of([then.threshold("other")] * self.hash.cells)
+            self.bit = then.threshold("own"), then.threshold("other")
+            self.own = self.bit[:1] * self.hash.cells
+            self.other = groups_of(self.bit[1:] * self.hash.cells)
+
+    def spent(self) -> float:
+        if self.keep is None:
+            return self.hash.spent(*self.bit)
+        if self.hash.answers is not None and self.hash.answers.size == 1:
+            return 0.0
+        return log_ratio(W + (self.hash.cells - 1) * self.keep, W - self.keep)
 
     def read(self, answer: Any) -> str:
         return self.hash.read(answer)
@@ -837,7 +990,7 @@ class Hashed(Question):
         cells = self.hash.of(x, c)
         if self.keep is not None:
             return f"{c}:{keep(cells[0], m, self.keep, words)}"
-        return f"{c}:{shown(bits(m, cells, self.own, self.other, words), m)}"
+        return f"{c}:{shown(bits(cells, self.own, self.other, words), m)}"
 
 
 class Rappor(Question):
@@ -852,6 +1005,13 @@ class Rappor(Question):
         self.one, self.zero, self.once = draw.threshold("one"), draw.threshold("zero"), draw["once"]
         self.secret, self.cohort = b"", 0
 
+    def spent(self) -> float:
+        """Of the permanent response, which all reports come from; of the report, if it is one."""
+        if not self.once:
+            return self.hash.spent(self.owned, self.absent)
+        own, other = (t * self.one + (W - t) * self.zero for t in (self.owned, self.absent))
+        return self.hash.spent(own, other, W * W)
+
     def keep_secret(self, secret: bytes) -> None:
         self.secret, self.cohort = secret, cohort_of(secret, self.hash.cohorts)
 
@@ -863,7 +1023,7 @@ class Rappor(Question):
         head, cells = f"{c} {self.absent} {self.digest}", self.hash.of(x, c)
         R = permanent_response(self.secret, head, x, cells, m, self.owned, self.absent)
         groups = groups_of([self.one if bit else self.zero for bit in R])
-        return f"{c}:{shown(bits(m, (), (), groups, words), m)}"
+        return f"{c}:{shown(bits((), (), groups, words), m)}"
 
 
 class Kept(Question):
@@ -873,10 +1033,11 @@ class Kept(Question):
         draw = fields.inner("draw")
         self.answers, self.reports = fields.texts("answers"), fields.texts("reports")
         responses, first = draw.number("responses"), draw.inner("first")
-        first.must(first.text("kind") == "rows")
-        size, self._respond = open_rows(first, self.answers.size)
-        sent, self._then = open_labels(draw.inner("then"), responses)
-        draw.must(size <= responses and sent <= self.reports.size)
+        opened = open_draw({"rows": open_rows}, first, self.answers.size)
+        then = open_draw(_LABELS, draw.inner("then"), responses)
+        draw.must(opened.size <= responses and then.size <= self.reports.size)
+        self._respond, self._then = opened.draw, then.draw
+        self.spent = opened.spent  # all reports come from it
         law = {"answers": fields["answers"], "digest": draw.text("digest"), "first": first.value}
         self._head = b"ldpstats kept 1 " + hashlib.sha256(canonical(law)).digest()
         self.secret = b""
@@ -885,10 +1046,7 @@ class Kept(Question):
         self.secret = secret
 
     def read(self, answer: Any) -> int:
-        x = self.answers.place(answer)
-        if x < 0:
-            raise Refused("answer", "this is not an answer to the question")
-        return x
+        return self.answers.answer(answer)
 
     def draw(self, x: int, words: Words) -> int:
         """The number of a report."""
@@ -915,6 +1073,10 @@ class Grams(Question):
         self.of_string = open_question(draw.inner("string_question"))
         for inner in (self.of_gram, self.of_string):  # no secret is kept for them, nor tags
             draw.must(not isinstance(inner, (Rappor, Kept, Personal)))
+        self.shows = self.of_gram.shows or self.of_string.shows
+
+    def spent(self) -> float:
+        return float(2 * self.of_gram.spent() + self.of_string.spent())
 
     def read(self, answer: Any) -> Any:
         text = scalar_text(answer)
@@ -947,11 +1109,27 @@ def open_question(fields: Fields) -> Question:
     """The question of an object with `answers`, `reports` and `draw`."""
     kind = fields.inner("draw").text("kind")
     fields.must("answers" in fields.value and "reports" in fields.value)
+    question: Question
     if kind in _KINDS:
-        return _KINDS[kind](fields)
-    if kind == "same" and fields["answers"] is None:
-        return Plain()
-    return Numbered(fields)
+        question = _KINDS[kind](fields)
+    else:
+        plain = kind == "same" and fields["answers"] is None
+        question = Plain() if plain else Numbered(fields)
+    question.shows = question.shows or not fields.value.get("private", True)
+    return question
+
+
+def spent_of(questions: Iterable[Question], ask: int | None) -> float:
+    """Epsilon of a report, or of the private questions of a sheet."""
+    spent: list[float] = [question.spent() for question in questions]
+    return sum(sorted(spent, reverse=True)[:ask])
+
+
+def spent_document(document: dict[str, Any]) -> float:
+    """Epsilon of a report of a document, or of a sheet."""
+    asked = map(Fields, document.get("questions") or [document["question"]])
+    private = (open_question(one) for one in asked if one.value.get("private", True))
+    return spent_of(private, document.get("ask"))
 
 
 def _pairs(value: Any, why: str) -> Any:
@@ -964,253 +1142,6 @@ def _listed(value: Any, why: str) -> list[Any]:
     if type(value) is not list and type(value) is not tuple:
         raise Refused("tags", why)
     return list(value)
-
-
-# --- What a report spends (section 5.5) -----------------------------------------------------------
-# Each function takes the fields of a draw that was opened, for n answers, and returns epsilon: the
-# largest logarithm of two probabilities of one report; inf where a report can tell for certain.
-
-
-def log_ratio(a: int, b: int) -> float:
-    """ln(a / b) of two numbers that are not negative; 0 where both are 0."""
-    if a < b:
-        return -log_ratio(b, a)
-    if b == 0:
-        return math.inf if a else 0.0
-    return math.log1p((a - b) / b) if a < 2 * b else math.log(a) - math.log(b)
-
-
-def widest(columns: Iterable[Sequence[Any]]) -> float:
-    """The largest log ratio of two probabilities of one column; they are integers, or fractions."""
-    found = 0.0
-    for column in columns:
-        top, low = max(column), min(column)
-        ratio = log_ratio(top.numerator * low.denominator, low.numerator * top.denominator)
-        found = max(found, ratio)
-    return found
-
-
-def farthest(bits_of: Sequence[tuple[float, float]]) -> float:
-    """Bits whose probability of being what they are may rise and fall so much: two of them."""
-    by_rise = sorted(range(len(bits_of)), key=lambda i: -bits_of[i][0])[:2]
-    by_fall = sorted(range(len(bits_of)), key=lambda i: -bits_of[i][1])[:2]
-    return max(bits_of[i][0] + bits_of[j][1] for i in by_rise for j in by_fall if i != j)
-
-
-def rise_and_fall(own: int, other: int, total: int = W) -> tuple[float, float]:
-    """How much likelier, and less likely, a bit of an answer's own may be than another's bit."""
-    ones, zeros = log_ratio(own, other), log_ratio(total - own, total - other)
-    return max(ones, zeros), max(-ones, -zeros)
-
-
-def weights(law: Fields, total: int) -> list[int]:
-    """The weights of outcomes with these `upper` and `rest`: of W, or of W * total."""
-    if "rest" in law.value:
-        upper, rest = law.thresholds("upper"), law.items("rest")
-        ends = [u * total + int(r) for u, r in zip(upper, rest)] + [W * total]  # noqa: B905
-    else:
-        ends = [u + 1 for u in law.thresholds("upper")]
-    return [b - a for a, b in zip([0, *ends], ends)]  # noqa: B905
-
-
-def spent_keep(draw: Fields, n: int) -> float:
-    rest = draw.fraction(draw["rest"]) if "rest" in draw.value else (0, 1)
-    kept, whole_ = draw.threshold("keep") * rest[1] + rest[0], W * rest[1]
-    return log_ratio(whole_ + (draw["k"] - 1) * kept, max(whole_ - kept, 0))
-
-
-def spent_rows(draw: Fields, n: int) -> float:
-    columns: dict[int, dict[int, int]] = {}
-    for x, row in enumerate(map(Fields, draw.items("rows"))):
-        found = weights(row, 1)
-        for y, weight in zip(row.value.get("outputs", range(len(found))), found):  # noqa: B905
-            column = columns.setdefault(y, {})
-            column[x] = column.get(x, 0) + weight
-    return widest([*column.values(), *[0] * (len(column) < n)] for column in columns.values())
-
-
-def spent_exact(draw: Fields, n: int) -> float:
-    rows = []
-    for row in map(Fields, draw.items("rows")):
-        total = row.whole("total")
-        rows.append([Fraction(weight, total) for weight in weights(row, total)])
-    return widest(zip_longest(*rows, fillvalue=Fraction(0)))
-
-
-def spent_own(draw: Fields, n: int) -> float:
-    own, *any_ = weights(draw.inner("law"), draw.inner("law").whole("total"))
-    any_ += [0] * (n - len(any_))
-    return widest((own + weight, weight) for weight in any_[:n])
-
-
-def spent_others(draw: Fields, n: int) -> float:
-    law = weights(draw.inner("law"), draw.inner("law").whole("total"))
-    law += [0] * (n - len(law))
-    accepted = [min(Fraction(*draw.fraction(pair)), Fraction(1)) for pair in draw["accepted"]]
-    ends = [sum(law) - law[x] * (1 - accepted[x]) for x in range(n)]  # a try gives a report
-    if not min(ends):
-        return math.inf
-    order = sorted(range(n), key=ends.__getitem__)
-    far = {*order[:2], *order[-2:]}  # of all answers but one, whichever that is
-    columns = [[1 / ends[x] for x in far if x != y] for y in range(len(law))]
-    for x in range(n):
-        columns[x].append(accepted[x] / ends[x])
-    return widest(column for column, weight in zip(columns, law) if weight)  # noqa: B905
-
-
-def spent_band(draw: Fields, n: int) -> float:
-    t, width = draw.threshold("keep"), draw["width"]
-    return log_ratio(t * (draw["k"] + width - 1) + (W - t) * width, (W - t) * width)
-
-
-def spent_block(draw: Fields, n: int) -> float:
-    t = draw.threshold("keep")
-    return abs(log_ratio(t * int(draw["others"]), (W - t) * int(draw["own"])))
-
-
-def spent_replace(draw: Fields, n: int) -> float:
-    """Of the answers that `by` has: others are sent as they are."""
-    t, by = draw.threshold("keep"), draw["by"]
-    shares = weights(draw.inner("law"), 1) if "law" in draw.value else [1] * len(by)
-    of_answer = dict.fromkeys((y for y in by if y < n), 0)
-    for y, share in zip(by, shares):  # noqa: B905
-        if y < n:
-            of_answer[y] += share
-    if not of_answer:
-        return math.inf if t else 0.0
-    lowest = min(of_answer.values()) * (W - t)
-    return log_ratio(t * sum(shares) + lowest, lowest)
-
-
-def spent_bits(draw: Fields, n: int) -> float:
-    m, shown_ = draw["bits"], min(n, draw["sent"])
-    if type(draw["own"]) is type(draw["other"]) is str:
-        kinds = {(draw.threshold("own"), draw.threshold("other")): shown_}
-    else:
-        pairs = zip(draw.thresholds("own", m), draw.thresholds("other", m))  # noqa: B905
-        kinds = Counter(islice(pairs, shown_))
-    found = [rise_and_fall(*kind) for kind, times in kinds.items() for _ in range(min(times, 2))]
-    return farthest(found + [(0.0, 0.0)] * min(n - shown_, 2))
-
-
-def spent_subset(draw: Fields, n: int) -> float:
-    t, k, size = draw.threshold("keep"), draw["k"], draw["size"]
-    return abs(log_ratio(t * (k - size), (W - t) * size))
-
-
-def spent_reveal(draw: Fields, n: int) -> float:
-    """Of the sensitive answers: another may be shown, and else its bits are those of others."""
-    told, s = draw.threshold("told"), len(draw["sensitive"])
-    if s == 0 or (s < n and told == W):
-        return math.inf if told else 0.0
-    own, other = draw.thresholds("own"), draw.thresholds("other")
-    found = [rise_and_fall(*pair) for pair in zip(own, other)]  # noqa: B905
-    hidden = log_ratio(W, W - told)
-    return farthest(found + [(-hidden, hidden)] * min(n - s, 2))
-
-
-def spent_hash(draw: Fields, n: int) -> float:
-    m, then = draw["cells"], draw.inner("then")
-    if then["kind"] == "keep":
-        t = then.threshold("keep")
-        return log_ratio(W + (m - 1) * t, W - t)
-    return spent_cells(then.threshold("own"), then.threshold("other"), m, draw["hashes"])
-
-
-def spent_cells(own: int, other: int, m: int, hashes: int, total: int = W) -> float:
-    """Of m bits, of which an answer owns one at least, and as many as it has hashes at most."""
-    if m == 1:
-        return 0.0
-    more, less = sorted(rise_and_fall(own, other, total), reverse=True)
-    most = min(hashes, m - 1)
-    return most * more + min(hashes, m - most) * less
-
-
-def spent_rappor(draw: Fields, n: int) -> float:
-    """Of the permanent response, which all reports come from; of the report, if there is one."""
-    owned, absent, m, hashes = (
-        *map(draw.threshold, ("owned", "absent")),
-        draw["cells"],
-        draw["hashes"],
-    )
-    if not draw["once"]:
-        return spent_cells(owned, absent, m, hashes)
-    one, zero = map(draw.threshold, ("one", "zero"))
-    own, other = (kept * one + (W - kept) * zero for kept in (owned, absent))
-    return spent_cells(own, other, m, hashes, W * W)
-
-
-def spent_parts(draw: Fields, n: int) -> float:
-    if any(shows_answers(Fields(part)) for part in draw["parts"]):
-        return math.inf
-    return sum(
-        spent_draw(part.inner("draw"), part["answers"]) for part in map(Fields, draw["parts"])
-    )
-
-
-_SPENT: dict[str, Callable[[Fields, int], float]] = {
-    "same": lambda draw, n: math.inf,
-    "keep": spent_keep,
-    "rows": spent_rows,
-    "exact": spent_exact,
-    "own": spent_own,
-    "others": spent_others,
-    "band": spent_band,
-    "replace": spent_replace,
-    "block": spent_block,
-    "parts": spent_parts,
-    "bits": spent_bits,
-    "subset": spent_subset,
-    "reveal": spent_reveal,
-    "hash": spent_hash,
-    "rappor": spent_rappor,
-    "kept": lambda draw, n: spent_rows(draw.inner("first"), n),  # all reports come from it
-}
-
-
-def spent_draw(draw: Fields, n: int) -> float:
-    """Epsilon of a draw for n answers; nothing can be told of one answer alone."""
-    return 0.0 if n == 1 else _SPENT[draw.text("kind")](draw, n)
-
-
-def spent_question(question: Fields) -> float:
-    """Epsilon of a question that was opened; of the answers that it protects, if some are not."""
-    draw, answers = question.inner("draw"), question["answers"]
-    if draw["kind"] == "grams":
-        of_gram, of_string = map(draw.inner, ("gram_question", "string_question"))
-        return 2 * spent_question(of_gram) + spent_question(of_string)
-    n = 2 if answers is None else question.texts("answers").size
-    if draw["kind"] == "personal":
-        return spent_draw(draw.inner("draw"), n + draw.texts("tags").size)
-    return spent_draw(draw, n)
-
-
-def asked_questions(document: dict[str, Any]) -> list[Fields]:
-    """The questions of a document that was opened."""
-    return [Fields(one) for one in document.get("questions") or [document["question"]]]
-
-
-def spent_document(document: dict[str, Any]) -> float:
-    """Epsilon of a report, or of the private questions of a sheet."""
-    private = [one for one in asked_questions(document) if one.value.get("private", True)]
-    return sum(sorted(map(spent_question, private), reverse=True)[: document.get("ask")])
-
-
-def shows_answers(question: Fields) -> bool:
-    """Whether a report can be the proof of an answer that the question does not protect."""
-    draw = question.inner("draw")
-    if not question.value.get("private", True):
-        return True
-    if draw["kind"] == "grams":
-        return any(shows_answers(draw.inner(name)) for name in ("gram_question", "string_question"))
-    n = 2 if question["answers"] is None else Texts(question["answers"]).size
-    if draw["kind"] == "personal":
-        draw, n = draw.inner("draw"), n + draw.texts("tags").size
-    if draw["kind"] == "replace":
-        return n > 1 and draw.threshold("keep") > 0 and not set(range(n)) <= set(draw["by"])
-    if draw["kind"] == "reveal":
-        return draw.threshold("told") > 0 and len(draw["sensitive"]) < n
-    return draw["kind"] == "same" and n > 1
 
 
 # --- What a device keeps (section 9) --------------------------------------------------------------
@@ -1229,7 +1160,7 @@ class StateFile:
     def refusal(self, remedy: str) -> Exception:
         return Refused("state", f"state={self.path!r} {remedy}")
 
-    def opened(self, fresh: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any], int]:
+    def opened(self, fresh: Callable[[], Any]) -> tuple[Any, Any]:
         """The object in the file, and how many reports have been marked.
 
         A `fresh` object is written first where there is no file. The file belongs to its user alone
@@ -1240,7 +1171,7 @@ class StateFile:
             if os.path.exists(self.path) and not os.path.isfile(self.path):
                 raise self.refusal("is no regular file: give the name of a file")
             if not os.path.lexists(self.path):
-                self._create(json.dumps(fresh()).encode("ascii") + b"\n")
+                self._create(self._content(fresh()))
             found = self._split(self._read())
             self.refuse_shared()
             return found
@@ -1278,6 +1209,9 @@ class StateFile:
 
             yield made, mark
 
+    def _content(self, document: Any) -> bytes:
+        return json.dumps(document).encode("ascii") + b"\n"
+
     def _create(self, content: bytes) -> None:
         folder, name = os.path.split(self.path)
         temporary = os.path.join(folder, f".{name}.{secrets.token_hex(4)}")
@@ -1305,7 +1239,7 @@ class StateFile:
                 return content
             time.sleep(0.01)
 
-    def _split(self, content: bytes) -> tuple[dict[str, Any], int]:
+    def _split(self, content: bytes) -> tuple[Any, Any]:
         """The object and the number of marks."""
         if not content:
             raise self.refusal("is empty: remove it if nobody is making it, and try again")
@@ -1606,7 +1540,9 @@ class Client:
         self._counted, self.is_linked = self.survey, False
         self._token: str | None = None  # of all waves
         if self.is_single:
-            self._questions["report"] = open_question(fields.inner("question"))
+            inner = fields.inner("question")
+            self._questions["report"] = open_question(inner)
+            self._private = ["report"] * bool(inner.value.get("private", True))
             return
         for inner in map(Fields, fields.items("questions")):
             name = inner.text("name")
@@ -1634,7 +1570,8 @@ class Client:
 
     def _check_epsilon(self, fields: Fields, most: str | None, unprotected: Sequence[str]) -> None:
         """Refuse draws that spend more than the document says, or the device accepts (5.5)."""
-        spent = spent_document(fields.value)
+        private = (self._questions[name] for name in self._private)
+        spent = spent_of(private, self._ask)
         if spent > self.epsilon + 1e-9 * max(1.0, self.epsilon):
             why = (
                 f"its draws spend epsilon {spent:g}, more than the document says, {self.epsilon:g}"
@@ -1646,8 +1583,8 @@ class Client:
             raise Refused("epsilon", f"one report spends epsilon {self.epsilon:g}")
         if isinstance(unprotected, str):
             raise Refused("epsilon", "unprotected must be a list of names of questions")
-        for name, question in zip(self._questions, asked_questions(fields.value)):  # noqa: B905
-            if name not in unprotected and shows_answers(question):
+        for name, question in self._questions.items():
+            if name not in unprotected and question.shows:
                 why = "is not protected, or not for all answers: no epsilon bounds what is told"
                 raise Refused("epsilon", f"question {name!r} {why}; unprotected= names it if meant")
 
@@ -1662,57 +1599,44 @@ class Client:
 
     def _open_budget(self, fields: Fields, limit: int | None, state: Any, secret: Any) -> None:
         file = None if state is None else StateFile(state)
-        alone = self._questions["report"] if self.is_single else None
-        keeps = self.is_linked or isinstance(alone, Kept)
-        if secret is not None and (isinstance(alone, Rappor) or keeps):
+        alone: Any = self._questions["report"] if self.is_single else None
+        is_rappor, is_kept = isinstance(alone, Rappor), isinstance(alone, (Rappor, Kept))
+        keeps = self.is_linked or is_kept
+        if secret is not None and keeps:
             if file is not None or type(secret) is not bytes or len(secret) != SECRET_BYTES:
                 raise Refused("random", f"secret: must be {SECRET_BYTES} bytes; a file has its own")
-        if isinstance(alone, Rappor):
-            self._open_rappor(alone, file, secret)
-            return
+        if is_kept:
+            limit = 1 if is_rappor and alone.once else None
         head = {"format": "ldpstats-client", "version": 1, "fingerprint": self._counted}
+        if is_rappor:
+            head.update(format="ldpstats-rappor-client", version=2)
 
         def fresh() -> dict[str, Any]:
-            more = {"secret": self._words.bytes(SECRET_BYTES).hex()} if keeps else {}
-            return {**head, **more}
+            if not keeps:
+                return head
+            new = self._words.bytes(SECRET_BYTES)
+            more = {"cohort": cohort_of(new, alone.hash.cohorts)} if is_rappor else {}
+            return {**head, **more, "secret": new.hex()}
 
-        self._budget = Budget(None if isinstance(alone, Kept) else limit)
+        self._budget = Budget(limit)
         if file is not None:
             document, made = file.opened(fresh)
             check_state(document, head, file)
-            if not isinstance(alone, Kept):  # marks would be a trace of each report
+            if not is_kept or limit is not None:  # marks would be a trace of each report
                 self._budget = Budget(limit, file, document, made)
         if not keeps:
             return
-        own = (secret if file is None else kept_secret(document, file)) or b""
+        own = secret if file is None else kept_secret(document, file)
         own = own or self._words.bytes(SECRET_BYTES)
-        if isinstance(alone, Kept):
+        if is_kept:
             alone.keep_secret(own)
+            if is_rappor and file is not None:
+                check_state(document, {"cohort": alone.cohort}, file)
             return
         self._token = pseudonym(own, fields)
         for name, question in self._questions.items():
             if isinstance(question, (Rappor, Kept)):
                 question.keep_secret(secret_of(own, name))
-
-    def _open_rappor(self, rappor: Rappor, file: StateFile | None, secret: Any) -> None:
-        """Take the secret that is given, that of the file, or a new one."""
-        limit = 1 if rappor.once else None
-        self._budget = Budget(limit)
-        if file is None:
-            rappor.keep_secret(secret or self._words.bytes(SECRET_BYTES))
-            return
-        head = {"format": "ldpstats-rappor-client", "version": 2, "fingerprint": self.survey}
-
-        def fresh() -> dict[str, Any]:
-            new = self._words.bytes(SECRET_BYTES)
-            return {**head, "cohort": cohort_of(new, rappor.hash.cohorts), "secret": new.hex()}
-
-        document, made = file.opened(fresh)
-        check_state(document, head, file)
-        rappor.keep_secret(kept_secret(document, file))
-        check_state(document, {"cohort": rappor.cohort}, file)
-        if rappor.once:  # marks would be a trace of each report
-            self._budget = Budget(limit, file, document, made)
 
     @property
     def total_epsilon(self) -> float:

@@ -22,11 +22,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, floats, record
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotConverged
 from ldpstats.inference.designs.linearisation import Replication, Sample, Scores, dense
-
-Codes = npt.NDArray[np.int64]
+from ldpstats.labels import Codes
 
 TOLERANCE = 1e-12  # largest relative deviation from a target
 _MOST_STEPS = 100
@@ -36,7 +35,7 @@ _DAMPING = 1e-3
 _SHOWN = 5  # categories that an error names
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Margins:
     """Categories of M margin cells in k margins, with population totals."""
 
@@ -103,7 +102,7 @@ class Margins:
         return dict(zip(first, values[places[:_SHOWN]].tolist(), strict=True))
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Step:
     """One calibration: what the weights of M margin cells were multiplied by."""
 
@@ -133,12 +132,11 @@ def calibrate(
     near, ratio = distance.centred(ratio)
     X, d, t = margins.indicators, weights * (ratio / size), margins.targets / size  # shares
 
-    def dual(at: Array) -> tuple[float, Array]:  # sum d P(X lambda) - t'lambda, and its gradient
-        u = X @ at
-        return float(d @ near.potential(u) - t @ at), X.T @ (d * near.factors(u)) - t
+    def sums(at: Array) -> Any:  # off the targets: the gradient of the dual
+        return X.T @ (d * near.factors(X @ at)) - t
 
     at = np.zeros(len(t)) if start is None else start
-    value, gradient = dual(at)
+    gradient = sums(at)
     for iteration in range(_MOST_STEPS):
         deviation, u = float(np.max(np.abs(gradient) / t)), X @ at
         if deviation <= TOLERANCE:
@@ -148,14 +146,14 @@ def calibrate(
         step = -solved_equations(X, d * slopes, gradient)
         descent, part = float(gradient @ step), 1.0
         while descent < 0.0 and part > _SHORTEST:
-            lower, slope = dual(at + part * step)
+            slope = sums(at + part * step)
             half = np.max(np.abs(slope) / t) <= deviation / 2.0
-            if half or lower <= value + 1e-4 * part * descent:
+            if half or slope @ step <= -0.1 * descent:  # not far beyond the lowest point, as convex
                 break
             part /= 2.0
         else:
             break
-        at, value, gradient = at + part * step, lower, slope
+        at, gradient = at + part * step, slope
     bounds = (distance.least, distance.upper)
     refuse_unreachable(X, weights, margins.targets, margins.words, bounds)
     raise NotConverged(
@@ -193,13 +191,13 @@ def solved_equations(X: Any, weights: Array, right: Array) -> Array:
     if right.ndim > 1:
         scale = scale[:, None]
     if H.nnz <= len(scale):  # one margin
-        return np.asarray(scale**2 * right)
+        return scale**2 * right
     scaled = H.toarray() * scale.reshape(-1) * scale.reshape(-1, 1)
     factor, order, rank, _ = dpstrf(scaled, tol=_RANK)
     free = order[:rank] - 1
     solution = np.zeros(right.shape)
     solution[free] = cho_solve((factor[:rank, :rank], False), (scale * right)[free])
-    return np.asarray(scale * solution)
+    return scale * solution
 
 
 # -- How far calibration may move weights: the distances of Deville and Saerndal (1992) -----------
@@ -231,10 +229,6 @@ class Distance(ABC):
     def slopes(self, u: Array) -> Array:
         """The derivative of F; zero where a bound holds."""
 
-    @abstractmethod
-    def potential(self, u: Array) -> Array:
-        """P, the integral of F."""
-
 
 @dataclass(frozen=True)
 class Linear(Distance):
@@ -247,11 +241,7 @@ class Linear(Distance):
         return 1.0 + self._cut(u)
 
     def slopes(self, u: Array) -> Array:
-        return np.asarray(self._cut(u) == u, dtype=np.float64)
-
-    def potential(self, u: Array) -> Array:
-        inside = self._cut(u)
-        return np.asarray(inside + inside**2 / 2.0 + (1.0 + inside) * (u - inside))
+        return floats(self._cut(u) == u)
 
 
 @dataclass(frozen=True)
@@ -268,14 +258,10 @@ class Raking(Distance):
 
     def factors(self, u: Array) -> Array:
         with np.errstate(over="ignore"):  # a step too long is taken back
-            return np.asarray(np.exp(self._cut(u)))
+            return np.exp(self._cut(u))
 
     def slopes(self, u: Array) -> Array:
         return np.where(self._cut(u) == u, self.factors(u), 0.0)
-
-    def potential(self, u: Array) -> Array:
-        inside = self._cut(u)
-        return self.factors(u) * (1.0 + u - inside)
 
 
 @dataclass(frozen=True)
@@ -291,18 +277,14 @@ class Logit(Distance):
         return slope * u + np.log((1.0 - self.lower) / (self.upper - 1.0)), slope
 
     def _share(self, u: Array) -> Array:
-        return np.asarray((1.0 + np.tanh(self._place(u)[0] / 2.0)) / 2.0)
+        return (1.0 + np.tanh(self._place(u)[0] / 2.0)) / 2.0
 
     def factors(self, u: Array) -> Array:
         return self.lower + (self.upper - self.lower) * self._share(u)
 
     def slopes(self, u: Array) -> Array:
         share = self._share(u)
-        return np.asarray((self.upper - self.lower) * self._place(u)[1] * share * (1.0 - share))
-
-    def potential(self, u: Array) -> Array:
-        place, slope = self._place(u)
-        return self.lower * u + (self.upper - self.lower) / slope * np.logaddexp(0.0, place)
+        return (self.upper - self.lower) * self._place(u)[1] * share * (1.0 - share)
 
 
 # -- Whether any weights reach population totals, and which totals are in the way -----------------
@@ -359,7 +341,7 @@ def refuse_unreachable(
 # -- Replicates of calibrated weights: each is calibrated to the same population totals anew ------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Recalibrated(Replication):
     """Replicates whose weights get a factor in each of M margin cells."""
 
@@ -472,4 +454,4 @@ def trimmed(weights: Array, n: Array, lower: float, upper: float, strict: bool) 
     if np.any(w <= 0.0):
         remedy = "takes so much from the other weights that some fall to zero: choose a smaller one"
         raise InvalidArgument("lower", lower, remedy)
-    return np.asarray(w)
+    return w

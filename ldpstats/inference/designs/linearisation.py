@@ -18,20 +18,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.labels import Codes
 from ldpstats.likelihood.covariance import Covariance
 from ldpstats.likelihood.joint import CohortDecoding, indicators
-
-Codes = npt.NDArray[np.int64]
 
 SINGLE_UNIT = ("fail", "certainty", "centered", "average")
 _DENSE = 0.05  # share of entries from which on dense products are faster
@@ -39,7 +38,7 @@ _FULL = 4  # places of a table of sums for each cell, up to which it is kept wit
 _SHOWN = 10  # strata of a single unit that an error names
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Stage:
     """One stage of sampling: units were drawn in each of its strata.
 
@@ -56,7 +55,7 @@ class Stage:
     @cached_property
     def fraction(self) -> Array:
         """Sampled share of the units of each stratum, zero without a correction; shape (H,)."""
-        return np.asarray(self.sampled / self.population)
+        return self.sampled / self.population
 
     @cached_property
     def cell_strata(self) -> Codes:
@@ -66,10 +65,10 @@ class Stage:
     @property
     def is_single(self) -> npt.NDArray[np.bool_]:
         """Strata with a single sampled unit of several, whose variance cannot be estimated."""
-        return np.asarray((self.sampled < 2) & (self.fraction < 1.0))
+        return (self.sampled < 2) & (self.fraction < 1.0)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Sample:
     """Cells of a complex sample."""
 
@@ -151,7 +150,7 @@ class Replication(ABC):
         return self
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Scores:
     """What a respondent of each cell adds to p estimates, for a unit of weight.
 
@@ -208,7 +207,7 @@ class Scores:
 
 def dense(matrix: Any) -> Array:
     """A matrix as a plain array."""
-    return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+    return matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
 
 
 def gram(X: Any, weights: Array) -> Array:
@@ -227,7 +226,7 @@ _FILLED = 0.05  # share of other entries from which on a dense product is faster
 _ROUNDING = 1e-13  # of a variance, relative to what it would be if nothing cancelled
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Ratios:
     """Linear combinations of ratios of totals, ``R ((A T) / (B T))``."""
 
@@ -250,7 +249,7 @@ class Ratios:
         values = T @ self.A.T
         if self.B is not None:
             values = values / (T @ self.B.T)
-        return np.asarray(values if self.R is None else values @ self.R.T)
+        return values if self.R is None else values @ self.R.T
 
     def jacobian(self, T: Array) -> Array:
         """Their derivatives at T, shape (m,) -> (q, m)."""
@@ -261,7 +260,7 @@ class Ratios:
         return J if self.R is None else product(self.R, J)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Estimated:
     """Estimates, shape (q,), and their covariances, (q, q): in all, and of the randomisation."""
 
@@ -277,11 +276,12 @@ class Totals(Document, ABC):
     noise: Array  # covariance of the randomisation, (m, m)
 
     @abstractmethod
-    def covariance_of(self, functions: Ratios, J: Array | None = None) -> Array:
-        """Covariance of functions of the totals, design and randomisation together, (q, q).
+    def _covariance(self, functions: Ratios, J: Array) -> Array:
+        """Covariance of functions of the totals, with derivatives J at the estimate, (q, m)."""
 
-        J are their derivatives at the estimate, (q, m), where they are known.
-        """
+    def covariance_of(self, functions: Ratios) -> Array:
+        """Covariance of functions of the totals, design and randomisation together, (q, q)."""
+        return self._covariance(functions, functions.jacobian(self.estimate))
 
     @property
     @abstractmethod
@@ -295,14 +295,14 @@ class Totals(Document, ABC):
     def of(self, functions: Ratios) -> Estimated:
         """Functions of the totals, with covariances; zero where only rounding is left of one."""
         J = functions.jacobian(self.estimate)
-        covariance = self.covariance_of(functions, J)
+        covariance = self._covariance(functions, J)
         nothing = np.abs(np.diagonal(covariance)) <= _ROUNDING * (np.abs(J) @ self._spread) ** 2
         covariance = np.where(nothing[:, None] | nothing, 0.0, covariance)
         noise = product(product(J, self.noise), J.T)
         return Estimated(functions.value(self.estimate), covariance, noise)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class LinearTotals(Totals):
     """Totals with their covariance, (m, m), from which that of functions follows by derivatives."""
 
@@ -311,8 +311,7 @@ class LinearTotals(Totals):
     covariance: Array
     noise: Array
 
-    def covariance_of(self, functions: Ratios, J: Array | None = None) -> Array:
-        J = functions.jacobian(self.estimate) if J is None else J
+    def _covariance(self, functions: Ratios, J: Array) -> Array:
         return product(product(J, self.covariance), J.T)
 
     def some(self, at: Any) -> LinearTotals:
@@ -323,7 +322,7 @@ class LinearTotals(Totals):
         return np.asarray(np.sqrt(np.abs(np.diagonal(self.covariance))))
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ReplicatedTotals(Totals):
     """Totals in each of R replicates, in which functions of them are computed anew."""
 
@@ -335,8 +334,7 @@ class ReplicatedTotals(Totals):
     missed: Array  # (m, m): covariance of the randomisation that the replicates lack
     about_estimate: bool = False  # deviations from the estimate, not the mean of the replicates
 
-    def covariance_of(self, functions: Ratios, J: Array | None = None) -> Array:
-        J = functions.jacobian(self.estimate) if J is None else J
+    def _covariance(self, functions: Ratios, J: Array) -> Array:
         counts = self.scales > 0.0
         with np.errstate(divide="ignore", invalid="ignore"):  # refused below
             values = functions.value(self.replicates[counts])
@@ -387,8 +385,8 @@ def product(left: Array, right: Array) -> Array:
         many = matrix.size > _LARGE and np.count_nonzero(matrix) <= _FILLED * matrix.size
         thin.append(csr_array(matrix) if many else matrix)
     if thin[0] is left:
-        return np.asarray((thin[1] @ left.T).T)
-    return np.asarray(thin[0] @ right)
+        return (thin[1] @ left.T).T
+    return thin[0] @ right
 
 
 # -- Variances of weighted totals under a design, by linearisation --------------------------------
@@ -432,7 +430,7 @@ def scale_of_strata(sample: Sample, number: int) -> Array:
         return np.where(stage.is_single, 0.0, others)
     if sample.single_unit == "certainty":
         return np.where(single, 0.0, scale)
-    return np.asarray(scale)
+    return scale
 
 
 def _averaged(sample: Sample, number: int, scores: Scores) -> Array:
@@ -525,7 +523,7 @@ def _units_less_strata(stage: Stage, unit: Codes | None, n: Array, domain: Codes
     inside = domain[there]
     strata = _different(inside, stage.cell_strata[there], len(stage.sampled), g)
     if unit is None:
-        return np.asarray(np.bincount(inside, n[there], g) - strata)
+        return np.bincount(inside, n[there], g) - strata
     return _different(inside, unit[there], len(stage.strata), g) - strata
 
 
@@ -536,7 +534,7 @@ def _different(domain: Codes, codes: Codes, n: int, g: int) -> Array:
         seen = np.zeros(g * n, dtype=bool)
         seen[pairs] = True
         return np.asarray(seen.reshape(g, n).sum(axis=1, dtype=float))
-    return np.asarray(np.bincount(np.unique(pairs) // n, minlength=g).astype(float))
+    return np.bincount(np.unique(pairs) // n, minlength=g).astype(float)
 
 
 # -- Estimated totals of a sample, by linearisation or by replication -----------------------------
@@ -621,7 +619,7 @@ def collision_covariance(sample: Sample, place: Codes, decoded: CohortDecoding) 
     if squares <= 0.0:
         return np.zeros((decoded.k, decoded.k))
     inverse = decoded.moments.inverse
-    return np.asarray(squares * inverse @ source.collision_spread() @ inverse)
+    return squares * inverse @ source.collision_spread() @ inverse
 
 
 def collisions(sample: Sample, place: Codes, decoded: CohortDecoding) -> float:

@@ -15,13 +15,13 @@ Estimation, chapters 3 to 5), for successive differences Fay and Train (1995).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.linearisation import (
     Replication,
@@ -30,8 +30,7 @@ from ldpstats.inference.designs.linearisation import (
     dense,
     scale_of_strata,
 )
-
-Codes = npt.NDArray[np.int64]
+from ldpstats.labels import Codes
 
 _ROUNDING = 1e-12  # of a total, relative to its terms
 _MOST_UNITS = 20_000  # of a jackknife, each of which makes a replicate
@@ -39,7 +38,7 @@ _MOST_NUMBERS = 4_000_000  # of a block of draws, 32 MB
 _MOST_DRAWS = 1_000_000_000  # of a bootstrap, 1 GB where no stratum has over 256 units
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class _Units:
     """Units of the first stage: of each its stratum, and how many alike it stands for, (u,).
 
@@ -72,10 +71,10 @@ class _Units:
     def means(self, sample: Sample, scores: Scores) -> Array:
         """Weighted totals of scores in each unit, for one of those alike, shape (u, p)."""
         found = dense(scores.totals(sample.w, self.cells, len(self.strata)))
-        return np.asarray(found / np.maximum(self.alike, 1)[:, None])
+        return found / np.maximum(self.alike, 1)[:, None]
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Jackknife(Replication):
     """Replicates without one unit of the first stage, whose stratum shares its weight."""
 
@@ -97,7 +96,7 @@ class Jackknife(Replication):
         found = total + others * (mean[stratum] - X[unit])
         # rounding is what is left of a domain whose only unit is left out, and no ratio
         size = np.abs(total) + others * (np.abs(mean[stratum]) + np.abs(X[unit]))
-        return np.asarray(np.where(np.abs(found) <= _ROUNDING * size, 0.0, found))
+        return np.where(np.abs(found) <= _ROUNDING * size, 0.0, found)
 
 
 def jackknife(sample: Sample) -> Jackknife:
@@ -130,7 +129,7 @@ def _left_out(sample: Sample, units: _Units) -> tuple[Codes, Codes]:
     return np.concatenate([unit, np.full(absent.sum(), -1)]), stratum
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Bootstrap(Replication):
     """Replicates in which n - 1 of the n units of each stratum were drawn with replacement.
 
@@ -230,7 +229,7 @@ def scales_of(
     return np.full(n, common) * (1.0 if rscales is None else rscales)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class GivenWeights(Replication):
     """Replicates whose weights somebody else made."""
 

@@ -50,9 +50,8 @@ from functools import cached_property, reduce
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from ldpstats.arguments import Array, one_of
+from ldpstats.arguments import Array, one_of, record
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimators.likelihood import MLE
@@ -66,6 +65,7 @@ from ldpstats.inference.designs.linearisation import (
 )
 from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.inference.tests import TestResult
+from ldpstats.labels import Codes, Mask
 from ldpstats.likelihood.joint import (
     Decoding,
     LinearDecoding,
@@ -312,13 +312,10 @@ def homogeneity(totals: Totals, g: int, S: Array, closed: bool, n: float, nu: fl
 # -- Weighted likelihoods of privatised reports: their maximum, and its linearised score ----------
 
 
-Codes = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
-
 _LARGEST = 2048  # categories up to which an information matrix is formed
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PseudoLikelihood(Decoding):
     """The maximum of a weighted likelihood, and reports decoded around it."""
 
@@ -335,7 +332,7 @@ class PseudoLikelihood(Decoding):
         return np.asarray(squares - (self._means.T * q) @ self._means)
 
     def noise(self, t: Array, total: float | None = None) -> Array:
-        return np.asarray(self.noise_at(t))  # the likelihood takes the candidates for all answers
+        return self.noise_at(t)  # the likelihood takes the candidates for all answers
 
     def _over(self, v: Array) -> Array:
         """Share of each report times v, (u,), relative to its probability; zero if never seen."""
@@ -346,7 +343,7 @@ class PseudoLikelihood(Decoding):
     def _means(self) -> Array:
         """Mean of phi given each category, (k, k)."""
         weights = self._over(np.ones(self.shares.shape))
-        return np.asarray((self.rows.dense().T * weights) @ self.phi)
+        return (self.rows.dense().T * weights) @ self.phi
 
 
 def pseudo_likelihood(
@@ -460,7 +457,7 @@ _ROUNDING = 1e-13  # of a variance, relative to its terms
 _GRID = np.geomspace(0.05, 500.0, 40)  # between which limits move one way
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Counted:
     """The share of respondents who make the report that a category is counted by: offset + scale p.
 
@@ -588,7 +585,7 @@ def ratio_bounds(
     return ratio
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Differences:
     """Differences of pairs of estimates, first minus second, from the limits of each."""
 
@@ -634,7 +631,7 @@ class Differences:
             high = np.where(rejected, high, t)
         t = np.exp(root(lambda log: self._beyond(np.exp(log)), np.log(low), np.log(high)))
         p = 2.0 * stdtr(np.maximum(df, 1.0), -t)
-        return np.asarray(np.where(self.estimate == 0.0, 1.0, p))
+        return np.where(self.estimate == 0.0, 1.0, p)
 
     def _beyond(self, t: Array) -> Array:
         """How far zero is beyond the limits, (r,); not above zero where it is within."""
@@ -656,7 +653,7 @@ def _correlation(covariance: Array) -> Array:
     first, second, both = covariance
     scale = np.sqrt(first * second)
     r: Array = np.divide(both, scale, out=np.zeros_like(scale), where=scale > 0.0)
-    return np.asarray(np.clip(r, -1.0, 1.0))
+    return np.clip(r, -1.0, 1.0)
 
 
 def _combined(first: Array, second: Array, r: Array) -> Array:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -72,10 +71,8 @@ def risk_difference(
     P(Y = 0 | X = 0) - P(Y = 0 | X = 1): 0.4, 95% interval [0.3123, 0.4877]
     """
     (a, c, B, D), linear, (first, second) = _two_rows(P, covariance, i, i2, j)
-    numerator, denominator = (D, -B, -c, a), (0.0, 0.0, D, B)
-    return linear.ratio(
-        f"{first} - {second}", a * D - c * B, B * D, numerator, denominator, (-1.0, 1.0), alpha
-    )
+    values, rates = (a * D - c * B, B * D), [(D, -B, -c, a), (0.0, 0.0, D, B)]
+    return linear.ratio(f"{first} - {second}", values, rates, (-1.0, 1.0), alpha)
 
 
 def risk_ratio(
@@ -98,10 +95,8 @@ def risk_ratio(
     P(Y = 0 | X = 0) / P(Y = 0 | X = 1): 3, 95% interval [2.282, 4.217]
     """
     (a, c, B, D), linear, (first, second) = _two_rows(P, covariance, i, i2, j)
-    numerator, denominator = (D, 0.0, 0.0, a), (0.0, B, c, 0.0)
-    return linear.ratio(
-        f"{first} / {second}", a * D, c * B, numerator, denominator, (0.0, math.inf), alpha
-    )
+    values, rates = (a * D, c * B), [(D, 0.0, 0.0, a), (0.0, B, c, 0.0)]
+    return linear.ratio(f"{first} / {second}", values, rates, (0.0, math.inf), alpha)
 
 
 def odds_ratio(
@@ -140,18 +135,19 @@ def odds_ratio(
     >>> from ldpstats.likelihood.covariance import multinomial
     >>> P = [[0.3, 0.2], [0.1, 0.4]]
     >>> print(odds_ratio(P, multinomial(np.ravel(P), n=400), (0, 1), (0, 1)))
-    odds ratio of Y = 0 against Y = 1, X = 0 against X = 1: 6, 95% interval [3.836, 9.384]
+    odds ratio of Y = 0 against Y = 1, X = 0 against X = 1: 6, 95% interval
+      [3.836, 9.384]
     >>> effect = odds_ratio(P, multinomial(np.ravel(P), n=100), (0, 1), (0, 1))
     >>> effect.kind, round(effect.lower, 2), round(effect.upper, 2), effect.message[:65]
     ('bounded', 2.63, 17.56, 'profile set, as P(X = 1, Y = 0) = 0.1 is 3.3 standard errors from')
     """
-    table = EstimatedTable.of(P, covariance)
+    table = EstimatedTable(P, covariance)
     i, i2 = table.pair("rows", rows, 0)
     j, j2 = table.pair("columns", columns, 1)
     at = [(i, j), (i2, j2), (i, j2), (i2, j)]
     linear = table.linear([table.cell(*cell) for cell in at])
-    against = [table.says(1, j), table.says(1, j2), table.says(0, i), table.says(0, i2)]
-    name = "odds ratio of {} against {}, {} against {}".format(*against)
+    (one, other), (x, x2) = map(table.says, (1, 1), (j, j2)), map(table.says, (0, 0), (i, i2))
+    name = f"odds ratio of {one} against {other}, {x} against {x2}"
     words = [f"P({table.says(0, row)}, {table.says(1, column)})" for row, column in at]
     if weak := linear.weak(words):
         ratio, low, high = odds_profile(linear.values, linear.covariance, level(alpha))
@@ -167,7 +163,7 @@ def _two_rows(
     P: pd.DataFrame | npt.ArrayLike, covariance: Covariance, i: int, i2: int, j: int
 ) -> tuple[Array, LinearForms, tuple[str, str]]:
     """Cells (i, j) and (i2, j) with their rows, and the two conditionals in words."""
-    table = EstimatedTable.of(P, covariance)
+    table = EstimatedTable(P, covariance)
     first, second = table.pair("i, i2", (i, i2), 0)
     column = table.position("j", j, 1)
     cells = [table.cell(first, column), table.cell(second, column)]
@@ -216,14 +212,14 @@ def conditional(
     >>> print(conditional(P, multinomial(np.ravel(P), n=400), 0, 1, 1))
     P(Y = 1 | X = 1): 0.8, 95% interval [0.7443, 0.8557]
     """
-    table = EstimatedTable.of(P, covariance)
+    table = EstimatedTable(P, covariance)
     i, j = table.position("i", i, 0), table.position("j", j, 1)
     margin = table.margin(axis_number("given_axis", given_axis), (i, j)[given_axis])
     linear = table.linear([table.cell(i, j), margin])
     X, Y = table.says(0, i), table.says(1, j)
     name = f"P({X} | {Y})" if given_axis else f"P({Y} | {X})"
     cell, total = linear.values
-    return linear.ratio(name, cell, total, (1.0, 0.0), (0.0, 1.0), (0.0, 1.0), alpha)
+    return linear.ratio(name, (cell, total), [(1.0, 0.0), (0.0, 1.0)], (0.0, 1.0), alpha)
 
 
 def conditionals(
@@ -263,7 +259,7 @@ def conditionals(
            [0.2, 0.8]]), array([[0.5318, 0.3318],
            [0.1443, 0.7443]]))
     """
-    table = EstimatedTable.of(P, covariance)
+    table = EstimatedTable(P, covariance)
     if axis_number("axis", axis):
         cells = np.arange(table.p.size).reshape(table.p.shape).T.ravel()
         transposed = conditionals(table.p.T, covariance.take(cells), 0, alpha, cumulative)
@@ -272,23 +268,18 @@ def conditionals(
     alpha = level(alpha)
     total = table.p.sum(axis=1, keepdims=True)
     part = np.cumsum(table.p, axis=1) if cumulative else table.p
-    variance, with_total, of_total = np.empty((3, *part.shape))
+    lower, upper, unbounded = np.zeros(part.shape), np.ones(part.shape), np.ones(part.shape, bool)
     for i, row in enumerate(np.arange(part.size).reshape(part.shape)):
         V = covariance.take(row).matrix()
-        of_total[i], with_total[i] = V.sum(), V.sum(axis=1)
+        of_total, with_total = V.sum(), V.sum(axis=1)
         if cumulative:
-            V, with_total[i] = V.cumsum(axis=0).cumsum(axis=1), with_total[i].cumsum()
-        variance[i] = np.diagonal(V)
-    arguments = np.broadcast_arrays(part, total, variance, of_total, with_total)
-    lower, upper = np.empty(part.shape), np.empty(part.shape)
-    unbounded = np.empty(part.shape, dtype=np.bool_)
-    for at in np.ndindex(part.shape):
-        num, den, *moments = (float(values[at]) for values in arguments)
-        low, high, kind, _ = fieller_within(
-            num, den, moments[0], moments[1], moments[2], (0.0, 1.0), alpha
-        )
-        lower[at], upper[at] = (0.0, 1.0) if kind == "complement" else (low, high)
-        unbounded[at] = kind != "bounded"
+            V, with_total = V.cumsum(axis=0).cumsum(axis=1), with_total.cumsum()
+        for j, shared in enumerate(with_total):
+            both, own = (float(part[i, j]), float(total[i, 0])), (float(V[j, j]), float(of_total))
+            low, high, kind, _ = fieller_within(*both, *own, float(shared), (0.0, 1.0), alpha)
+            if kind != "complement":
+                lower[i, j], upper[i, j] = low, high
+            unbounded[i, j] = kind != "bounded"
     positive = np.where(total > 0, total, np.nan)
     return np.asarray(part / positive), lower, upper, unbounded
 
@@ -308,60 +299,48 @@ class LinearForms:
     values: Array
     covariance: Array
 
+    @property
+    def se(self) -> Array:
+        return np.asarray(np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0)))
+
     def ratio(
         self,
         name: str,
-        numerator: float,
-        denominator: float,
-        numerator_rates: tuple[float, ...],
-        denominator_rates: tuple[float, ...],
+        values: tuple[float, float],
+        rates: npt.ArrayLike,
         possible: tuple[float, float],
         alpha: float,
     ) -> Effect:
         """Ratio of two functions of the values with these derivatives."""
-        rates = np.array([numerator_rates, denominator_rates])
-        V = rates @ self.covariance @ rates.T
+        V = np.asarray(rates) @ self.covariance @ np.transpose(rates)
         moments = float(V[0, 0]), float(V[1, 1]), float(V[0, 1])
-        low, high, kind, message = fieller_within(
-            numerator, denominator, *moments, possible, level(alpha)
-        )
-        estimate = numerator / denominator if denominator > 0 else math.nan
-        return Effect(name, float(estimate), low, high, alpha, kind, message)
+        low, high, kind, words = fieller_within(*values, *moments, possible, level(alpha))
+        estimate = float(values[0] / values[1]) if values[1] > 0 else math.nan
+        return Effect(name, estimate, low, high, alpha, kind, words)
 
     def weak(self, words: Sequence[str]) -> str:
         """Message that names the values below four standard errors, with the remedy."""
-        se = np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
         named = [
             f"{name} = {value:.4g} is {value / error if error else 0.0:.1f} standard errors from 0"
-            for name, value, error in zip(words, self.values, se, strict=True)
+            for name, value, error in zip(words, self.values, self.se, strict=True)
             if value <= _CLEAR * error
         ]
-        if not named:
-            return ""
         if len(named) > _NAMED:
-            named = [*named[:_NAMED], f"so are {len(named) - _NAMED} others"]
-        return f"{' and '.join(named)}, fewer than {_CLEAR:g}: {_REMEDY}"
+            named[_NAMED:] = [f"so are {len(named) - _NAMED} others"]
+        return f"{' and '.join(named)}, fewer than {_CLEAR:g}: {_REMEDY}" if named else ""
 
 
-@dataclass(frozen=True, eq=False)
 class EstimatedTable:
     """A checked table with its labels, and linear forms of its cells."""
 
-    p: Array
-    covariance: Covariance
-    labels: tuple[pd.Index[Any], pd.Index[Any]]
-
-    @classmethod
-    def of(cls, P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> EstimatedTable:
-        p = finite_array("P", P, 2)
-        if covariance.size != p.size:
-            raise InvalidArgument("covariance", covariance.size, f"must have {p.size} rows, as P")
-        frame = P if isinstance(P, pd.DataFrame) else pd.DataFrame(p)
-        names = (
-            "X" if frame.index.name is None else frame.index.name,
-            "Y" if frame.columns.name is None else frame.columns.name,
-        )
-        return cls(p, covariance, (frame.index.rename(names[0]), frame.columns.rename(names[1])))
+    def __init__(self, P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> None:
+        self.p, self.covariance = finite_array("P", P, 2), covariance
+        if covariance.size != (size := self.p.size):
+            raise InvalidArgument("covariance", covariance.size, f"must have {size} rows, as P")
+        frame = P if isinstance(P, pd.DataFrame) else pd.DataFrame(self.p)
+        self.labels: list[pd.Index[Any]] = []
+        for own, name in ((frame.index, "X"), (frame.columns, "Y")):
+            self.labels.append(own.rename(name if own.name is None else own.name))
 
     def position(self, name: str, value: Any, axis: int) -> int:
         count = self.p.shape[axis]
@@ -396,13 +375,14 @@ class EstimatedTable:
         R = np.array([reads.ravel() for reads in functionals])
         return LinearForms(R @ self.p.ravel(), self.covariance.transform(R))
 
+    def margins(self, axis: int) -> LinearForms:
+        return self.linear([self.margin(axis, place) for place in range(self.p.shape[axis])])
+
     def strong(self, axis: int) -> list[int]:
         """Categories that exceed four standard errors, the sum of the others exceeding them too."""
-        size = self.p.shape[axis]
-        margins = self.linear([self.margin(axis, place) for place in range(size)])
-        se = np.sqrt(np.maximum(np.diagonal(margins.covariance), 0.0))
-        order = np.argsort(-(margins.values - _CLEAR * se), kind="stable")
-        strong = [int(i) for i in order if margins.values[i] > _CLEAR * se[i]]
+        size, margins = self.p.shape[axis], self.margins(axis)
+        clear = margins.values - _CLEAR * margins.se
+        strong = [int(i) for i in np.argsort(-clear, kind="stable") if clear[i] > 0.0]
         while strong and len(strong) < size:
             rest = np.isin(np.arange(size), strong, invert=True).astype(float)
             spread = math.sqrt(max(float(rest @ margins.covariance @ rest), 0.0))
@@ -414,8 +394,6 @@ class EstimatedTable:
 
 # -- Cramer's V, and departures from independence -------------------------------------------------
 
-
-Rate = Callable[[Array, Array, Array, Array], Array]
 
 _LEAST, _MOST = 1e-300, 1.0 - 1e-9  # p-values
 _FADES = 4  # power by which the p-value of a test counts less further from independence
@@ -487,23 +465,23 @@ def cramers_v(
     >>> print(cramers_v(P, multinomial(np.ravel(P), n=400)))
     Cramer's V of X and Y: 0.4055, 95% interval [0.3198, 0.4965]
     """
-    table, alpha = EstimatedTable.of(P, covariance), level(alpha)
+    table, alpha = EstimatedTable(P, covariance), level(alpha)
     if min(table.p.shape) < 2:
         raise InvalidArgument("P", table.p.shape, "must have at least two rows and two columns")
-    name = "Cramer's V of {} and {}".format(*(str(label.name) for label in table.labels))
+    name = f"Cramer's V of {table.labels[0].name} and {table.labels[1].name}"
     at = [(axis, place) for axis in (0, 1) for place in range(table.p.shape[axis])]
     margins, words = table.linear([table.margin(*where) for where in at]), ""
     weak = margins.weak([f"P({table.says(*where)})" for where in at])
     if table.p.shape == (2, 2):
-        estimate, low, high = _Fourfold.of(table).interval(alpha, pvalue)
+        estimate, low, high = _Fourfold(table).interval(alpha, pvalue)
         if not weak:
-            norm = _Norm.of(*standardised(table.p, covariance))
+            norm = _Norm(*standardised(table.p, covariance))
             estimate = norm.value - norm.trace
     elif weak:
         estimate, (low, high) = math.nan, _bounded_phi2(table, alpha, pvalue)
         words = f"bound from merged categories, as {weak}"
     else:
-        norm = _Norm.of(*standardised(table.p, covariance))
+        norm = _Norm(*standardised(table.p, covariance))
         estimate, (low, high) = norm.value - norm.trace, norm.interval(alpha, pvalue)
         if norm.value < norm.least(alpha):
             words = "the table is closer to independence than noise allows"
@@ -544,7 +522,6 @@ def _moved(root: float, target: float, goal: float) -> float:
     return float(brentq(excess, 0.0, root)) if root > 0.0 else 0.0
 
 
-@dataclass(frozen=True, eq=False)
 class _Fourfold:
     """Estimates x of the first row r, column c and cell a of a 2 x 2 table, and their law.
 
@@ -552,22 +529,15 @@ class _Fourfold:
     `precision` is that of r and c.
     """
 
-    x: Array
-    covariance: Array
-    precision: Array
-    along: Array
-    rest: float
-
-    @classmethod
-    def of(cls, table: EstimatedTable) -> _Fourfold:
+    def __init__(self, table: EstimatedTable) -> None:
         s = table.p.sum()
         reads = np.array([table.margin(0, 0), table.margin(1, 0), table.cell(0, 0)]).reshape(3, 4)
-        x = reads @ table.p.ravel() / s
-        S = table.covariance.transform((reads - x[:, None]) / s)
+        self.x = x = reads @ table.p.ravel() / s
+        self.covariance = S = table.covariance.transform((reads - x[:, None]) / s)
         S += _RIDGE * max(float(np.trace(S)), 1e-300) * np.eye(3)
-        precision = np.linalg.inv(S[:2, :2])
-        along = precision @ S[:2, 2]
-        return cls(x, S, precision, along, float(S[2, 2] - along @ S[:2, 2]))
+        self.precision = np.linalg.inv(S[:2, :2])
+        self.along = self.precision @ S[:2, 2]
+        self.rest = float(S[2, 2] - self.along @ S[:2, 2])
 
     def _margins(self, r: Array, c: Array) -> tuple[Array, Array]:
         """Squared distances of margins, and the best first cell given these."""
@@ -650,28 +620,22 @@ def _highest(f: Callable[[Array, Array], Array], start: Array, low: Array, high:
     return best
 
 
-@dataclass(frozen=True, slots=True)
 class _Norm:
     """``||z||^2`` of an estimate z of covariance S, whose mean has the squared norm phi^2.
 
     `trace` and `squares` are those of S and of S^2, `along` is the variance along z.
     """
 
-    value: float
-    trace: float
-    squares: float
-    along: float
-
-    @classmethod
-    def of(cls, z: Array, S: Covariance) -> _Norm:
+    def __init__(self, z: Array, S: Covariance) -> None:
         d, F, shared, v = S.diagonal, S.factors, S.core, np.diagonal(S.core)
         if F is not None:  # tr S^2 = sum d^2 + 2 sum d (v - d) + tr (C F'F)^2
             shared, v = S.core @ (F.T @ F), S.variances()
-        squares = float(d @ (2.0 * v - d)) + float(np.sum(shared * shared.T))
-        value, trace, along = float(z @ z), float(v.sum()), float(z @ S.times(z))
-        usual = squares / trace if trace > 0.0 else 0.0  # of a z that is noise
-        least = _RIDGE * usual  # where z, by rounding, has none
-        return cls(value, trace, squares, max(along / value, least) if value > 0.0 else usual)
+        self.squares = float(d @ (2.0 * v - d)) + float(np.sum(shared * shared.T))
+        self.value, self.trace = float(z @ z), float(v.sum())
+        # of a z that is noise; where z, by rounding, has no variance, a little
+        self.along = self.squares / self.trace if self.trace > 0.0 else 0.0
+        if self.value > 0.0:
+            self.along = max(float(z @ S.times(z)) / self.value, _RIDGE * self.along)
 
     def tail(self, phi2: float, value: float, upper: bool) -> float:
         """Probability of so large a squared norm, or so small a one."""
@@ -731,18 +695,19 @@ class _Norm:
 
 def _bounded_phi2(table: EstimatedTable, alpha: float, pvalue: float | None) -> tuple[float, float]:
     """Ends of the interval of phi^2 where some margin is weak; see the notes of `cramers_v`."""
-    groups, wide, maps = [table.strong(axis) for axis in (0, 1)], [], []
+    groups, known, maps = [table.strong(axis) for axis in (0, 1)], [], []
     for axis, (size, strong) in enumerate(zip(table.p.shape, groups, strict=True)):
         # weak categories are four standard errors larger than estimated
-        linear = table.linear([table.margin(axis, place) for place in range(size)])
-        se = np.sqrt(np.maximum(np.diagonal(linear.covariance), 0.0))
-        larger = np.maximum(linear.values, 0.0) + _CLEAR * se
-        wide.append(np.where(np.isin(np.arange(size), strong), linear.values, larger))
+        margins = table.margins(axis)
+        larger = np.maximum(margins.values, 0.0) + _CLEAR * margins.se
+        larger[strong] = np.nan
+        known.append(larger)
         # the map, (m, size), that keeps the strong categories and sums the others
         rows = np.eye(size)[strong]
         rest = 1.0 - rows.sum(axis=0)
         maps.append(np.vstack([rows, rest]) if rest.any() else rows)
-    low = _Norm.of(*standardised(table.p, table.covariance, wide)).interval(alpha, pvalue)[0]
+    whole = standardised(table.p, table.covariance, np.concatenate(known))
+    low = _Norm(*whole).interval(alpha, pvalue)[0]
     p = maps[0] @ table.p @ maps[1].T
     if min(p.shape) < 2 or not all(groups):
         return low, math.inf  # one row or column is left
@@ -752,25 +717,20 @@ def _bounded_phi2(table: EstimatedTable, alpha: float, pvalue: float | None) -> 
     else:
         first, second = (kept.argmax(axis=0) for kept in maps)
         V = V.merged((first[:, None] * len(maps[1]) + second).ravel())
-    merged = _Norm.of(*standardised(p, V))
+    merged = _Norm(*standardised(p, V))
     low = max(low, merged.interval(alpha, pvalue)[0])
     high = merged.interval(alpha / 2.0, None)[1]
     weak = [size - len(strong) for strong, size in zip(groups, table.p.shape, strict=True)]
-    limits = sum(len(strong) + 1 for strong in groups)
-    z = normal_critical(alpha / (2.0 * limits))
+    z = normal_critical(alpha / (2.0 * sum(len(strong) + 1 for strong in groups)))
     for axis in (0, 1):
-        if not weak[axis]:
-            continue
-        rare = np.sum(
-            [table.margin(axis, i) for i in range(table.p.shape[axis]) if i not in groups[axis]],
-            axis=0,
-        )
-        others = [table.margin(1 - axis, j) for j in groups[1 - axis]]
-        linear = table.linear([rare, *others])
-        se = np.sqrt(np.maximum(np.diagonal(linear.covariance), 0.0))
-        largest = max(float(linear.values[0] + z * se[0]), 0.0)
-        smallest = float(np.min(linear.values[1:] - z * se[1:]))
-        high += largest / smallest if smallest > 0.0 else math.inf
+        if weak[axis]:
+            some = [table.margin(axis, i) for i in groups[axis]]
+            rare = np.ones(table.p.shape) - np.sum(some, axis=0)
+            others = [table.margin(1 - axis, j) for j in groups[1 - axis]]
+            linear = table.linear([rare, *others])
+            largest = max(float(linear.values[0] + z * linear.se[0]), 0.0)
+            smallest = float(np.min(linear.values[1:] - z * linear.se[1:]))
+            high += largest / smallest if smallest > 0.0 else math.inf
     return low, max(high + min(weak), low)
 
 
@@ -800,70 +760,60 @@ def departures(P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> tuple
            [-0.1,  0.1]]), array([[0.0112, 0.0112],
            [0.0112, 0.0112]]))
     """
-    p = EstimatedTable.of(P, covariance).p
-    spread = _congruence(partial(_departure_rate, p), covariance, p.shape)
-    expected = np.outer(p.sum(axis=1), p.sum(axis=0)) / p.sum()
+    p = EstimatedTable(P, covariance).p
+    departure, R, L = _departures(p)
+    spread = _congruence(np.ones(p.size), L, R, covariance)
     exact = np.diagonal(spread.core) if spread.factors is None else spread.variances()
     variance = np.maximum(exact, 0.0)  # below 0 by rounding only
-    return p - expected, np.sqrt(variance).reshape(p.shape)
+    return departure.reshape(p.shape), np.sqrt(variance).reshape(p.shape)
 
 
-def _departure_rate(p: Array, D: Array, dr: Array, dc: Array, ds: Array) -> Array:
-    """Derivative of p - r c' / s along tangents D, (k1, k2, m), with the sums dr, dc and ds."""
-    s, r, c = p.sum(), p.sum(axis=1)[:, None, None], p.sum(axis=0)[None, :, None]
-    return np.asarray(D - (dr[:, None] * c + r * dc[None]) / s + r * c * ds / s**2)
+def _departures(p: Array) -> tuple[Array, Array, Array]:
+    """p - r c' / s as a vector, and R and L, (k, k1 + k2), of its derivative ``1 + L R'``.
+
+    R' p are the sums of rows and columns.
+    """
+    (k1, k2), s, r, c = p.shape, p.sum(), p.sum(axis=1), p.sum(axis=0)
+    R = np.hstack([np.kron(np.eye(k1), np.ones((k2, 1))), np.tile(np.eye(k2), (k1, 1))])
+    expected = np.outer(r, c) / s
+    L = np.hstack([np.kron(np.eye(k1), c[:, None]), np.kron(r[:, None], np.eye(k2))]) / -s
+    L[:, :k1] += expected.reshape(-1, 1) / s
+    return (p - expected).ravel(), R, L
 
 
 def standardised(
-    p: Array, covariance: Covariance, known: Sequence[Array] | None = None
+    p: Array, covariance: Covariance, known: Array | None = None
 ) -> tuple[Array, Covariance]:
     """z = (p - r c' / s) / sqrt(r c') as a vector, and its covariance by the delta method.
 
-    `known` are margins to divide by instead; where they are not those of p, they are no estimates.
+    `known`, (k1 + k2,), are margins to divide by instead, which are no estimates; nan for others.
     """
-    margins = p.sum(axis=1), p.sum(axis=0)
-    r, c = margins if known is None else known
-    # a category without any report or noise departs from nothing
-    below = [np.where(m > 0.0, m, np.inf) for m in (r, c)]
-    inverse = [
-        np.where(m == margin, 1.0 / other, 0.0)
-        for m, margin, other in zip((r, c), margins, below, strict=True)
-    ]
-    root = np.sqrt(below[0][:, None] * below[1][None])
-    z = (p - np.outer(*margins) / p.sum()) / root
-
-    def rate(D: Array, dr: Array, dc: Array, ds: Array) -> Array:
-        relative = dr[:, None] * inverse[0][:, None, None] + dc[None] * inverse[1][None, :, None]
-        moved = _departure_rate(p, D, dr, dc, ds)
-        return np.asarray(moved / root[..., None] - z[..., None] * relative / 2)
-
-    return z.ravel(), _congruence(rate, covariance, p.shape)
+    (departure, R, L), margins = _departures(p), np.concatenate([p.sum(axis=1), p.sum(axis=0)])
+    own = np.full(margins.size, True) if known is None else np.isnan(known)
+    below = margins if known is None else np.where(own, margins, known)
+    below = np.where(below > 0.0, below, np.inf)  # without reports or noise nothing departs
+    root = np.sqrt(np.outer(below[: len(p)], below[len(p) :])).ravel()
+    z = departure / root
+    L = L / root[:, None] - z[:, None] / 2.0 * R * np.where(own, 1.0 / below, 0.0)
+    return z, _congruence(1.0 / root, L, R, covariance)
 
 
-def _congruence(rate: Rate, V: Covariance, shape: tuple[int, int]) -> Covariance:
-    """G V G' of a derivative G, given by its action on tangents, (k1, k2, m), and their sums."""
+def _congruence(g: Array, L: Array, R: Array, V: Covariance) -> Covariance:
+    """G V G' of the derivative ``G = diag(g) + L R'``.
 
-    # G is a diagonal g and what the sums R' of rows and columns add, L R'; with V = diag(d) + F C
-    # F' the result is one of these too, with the factors L, g d R and G F
+    With V = diag(d) + F C F' it is of this form too, with the factors L, g d R and G F.
+    """
+
     def along(D: Array) -> Array:
-        D = D.reshape(*shape, -1)
-        sums = D.sum(axis=1), D.sum(axis=0), D.sum(axis=(0, 1))
-        return rate(D, *sums).reshape(V.size, -1)
+        return np.asarray(g[:, None] * D + L @ (R.T @ D))
 
     if V.factors is None:
         spread = along(along(V.matrix()).T)
         return Covariance.dense((spread + spread.T) / 2)
-    k1, k2 = shape
-    none, ones = np.zeros((1, 1, 1)), np.ones(k1)
-    by_row = rate(none, np.eye(k1), np.zeros((k2, k1)), ones)
-    by_column = rate(none, np.zeros((k1, k2)), np.eye(k2), np.zeros(k2))
-    L = np.concatenate([by_row, by_column], axis=2).reshape(V.size, -1)
-    apart = rate(np.ones((*shape, 1)), np.zeros((k1, 1)), np.zeros((k2, 1)), np.zeros(1)).ravel()
-    R = np.hstack([np.kron(np.eye(k1), np.ones((k2, 1))), np.tile(np.eye(k2), (k1, 1))])
-    q, r = k1 + k2, len(V.core)
+    q, r = R.shape[1], len(V.core)
     core = np.zeros((2 * q + r,) * 2)
     core[:q, :q] = (R.T * V.diagonal) @ R
     core[:q, q : 2 * q] = core[q : 2 * q, :q] = np.eye(q)
     core[2 * q :, 2 * q :] = V.core
-    factors = np.hstack([L, (apart * V.diagonal)[:, None] * R, along(V.factors)])
-    return Covariance(apart**2 * V.diagonal, core, factors)
+    factors = np.hstack([L, (g * V.diagonal)[:, None] * R, along(V.factors)])
+    return Covariance(g**2 * V.diagonal, core, factors)

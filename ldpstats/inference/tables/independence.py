@@ -106,15 +106,15 @@ def score(
     (3.3333, 1, 0.0679)
     """
     space = Whitening.of(parts) if space is None else space
-    S = weighted(map(CrossMoments.covariance, parts), _shares(parts))
+    sizes = np.array(list(map(attrgetter("n"), parts)), dtype=np.float64)
+    S = weighted(map(CrossMoments.covariance, parts), sizes / space.n)
     statistic = float(space.statistic(space.x @ S @ space.y.T))
     df, ranks, note = space.df, (len(space.x), len(space.y)), ""
-    if expected_ranks is not None and df != math.prod(expected_ranks):
+    if expected_ranks is not None and df != (full := math.prod(expected_ranks)):
         note = (
-            f"the features have ranks {ranks[0]} and {ranks[1]} instead of "
-            f"{expected_ranks[0]} and {expected_ranks[1]} (for example, an output was never seen): "
-            f"df {df} instead of {math.prod(expected_ranks)}"
-        )
+            "the features have ranks {} and {} instead of {} and {} (for example, an output was "
+            "never seen): df {} instead of {}"
+        ).format(*ranks, *expected_ranks, df, full)
     return ScoreTest(statistic, df, float(chi2_pvalue(statistic, df)), ranks, note)
 
 
@@ -161,45 +161,46 @@ def linear_trend(
     >>> round(z, 4), round(covariance, 4), round(correlation, 4)
     (1.8257, 0.1, 0.4082)
     """
-    su, sv = centred_scores(parts, u, v)
-    scored = [trend_moments(part, su, sv) for part in parts]
-    statistic = score(scored).statistic
-    covariance = float(weighted([part.covariance() for part in scored], _shares(parts))[0, 0])
-    p, q = _means(parts)
-    variances = float(p @ su**2), float(q @ sv**2)
-    defined = min(variances) > 0
-    correlation = covariance / math.sqrt(math.prod(variances)) if defined else math.nan
-    return math.copysign(math.sqrt(statistic), covariance), covariance, correlation
+    return scored_trend(parts, u, v)[1]
 
 
-def centred_scores(
-    parts: Sequence[CrossMoments], u: npt.ArrayLike, v: npt.ArrayLike
-) -> tuple[Array, Array]:
-    """Scores u and v less their estimated means, for `linear_trend`."""
+def scored_trend(
+    parts: Sequence[CrossMoments],
+    u: npt.ArrayLike,
+    v: npt.ArrayLike,
+    inverses: Sequence[Array] | None = None,
+) -> tuple[list[CrossMoments], tuple[float, float, float], list[Array]]:
+    """Moments of single features u'a and v'b, the outcome of `linear_trend`, and the maps u and v.
+
+    With `inverses` X it is the features ``X (a + 1)`` that are unbiased.
+    """
     if not parts:
         raise InvalidArgument("parts", parts, "must hold at least one stratum")
-    centred = []
-    given = zip("uv", (u, v), _means(parts), strict=True)
-    for name, scores, mean in given:  # estimates need not sum to one
-        array = finite_array(name, scores, 1)
+    sizes = np.array(list(map(attrgetter("n"), parts)), dtype=np.float64)
+    shares, maps, variances = sizes / sizes.sum(), [], []
+    for axis, (name, scores) in enumerate((("u", u), ("v", v))):
+        array, X = finite_array(name, scores, 1), None if inverses is None else inverses[axis]
+        mean = weighted([(part.mean_x, part.mean_y)[axis] for part in parts], shares)
+        mean = mean if X is None else X @ (mean + 1.0)
         if array.size != mean.size:
             raise InvalidArgument(name, array, f"must hold {mean.size} scores, one per category")
         if not np.ptp(array) > 0:
             raise InvalidArgument(name, array, "must hold scores that differ, for example 1, 2, 3")
-        centred.append(array - (mean @ array) / mean.sum())
-    return centred[0], centred[1]
-
-
-def trend_moments(part: CrossMoments, u: Array, v: Array) -> CrossMoments:
-    """Moments of the single features u'a and v'b."""
-    return CrossMoments(
-        part.n,
-        np.reshape(u @ part.cross @ v, (1, 1)),
-        np.array([u @ part.mean_x]),
-        np.array([v @ part.mean_y]),
-        np.reshape(u @ part.gram_x @ u, (1, 1)),
-        np.reshape(v @ part.gram_y @ v, (1, 1)),
-    )
+        centred = array - (mean @ array) / mean.sum()  # estimates need not sum to one
+        maps.append(centred if X is None else X.T @ centred)
+        variances.append(float(mean @ centred**2))
+    a, b = (one[None] for one in maps)
+    scored = []
+    for part in parts:
+        cross, gram_x, gram_y = a @ part.cross @ b.T, a @ part.gram_x @ a.T, b @ part.gram_y @ b.T
+        one = CrossMoments(part.n, cross, a @ part.mean_x, b @ part.mean_y, gram_x, gram_y)
+        scored.append(one)
+    statistic = score(scored).statistic
+    covariance = float(weighted(map(CrossMoments.covariance, scored), shares)[0, 0])
+    defined = min(variances) > 0
+    correlation = covariance / math.sqrt(math.prod(variances)) if defined else math.nan
+    z = math.copysign(math.sqrt(statistic), covariance)
+    return scored, (z, covariance, correlation), maps
 
 
 def pearson(table: npt.ArrayLike) -> tuple[float, int, str]:
@@ -239,9 +240,10 @@ def pearson(table: npt.ArrayLike) -> tuple[float, int, str]:
         raise unvarying("first" if seen.shape[0] == 1 else "second")
     expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / seen.sum()
     df, full = ((t.shape[0] - 1) * (t.shape[1] - 1) for t in (seen, counts))
-    missing = [a - b for a, b in zip(counts.shape, seen.shape, strict=True)]
-    note = f"{missing[0]} rows and {missing[1]} columns were never seen: df {df} instead of {full}"
-    return float(np.sum((seen - expected) ** 2 / expected)), df, note if any(missing) else ""
+    rows, columns = np.subtract(counts.shape, seen.shape).tolist()
+    note = f"{rows} rows and {columns} columns were never seen: df {df} instead of {full}"
+    statistic = float(np.sum((seen - expected) ** 2 / expected))
+    return statistic, df, note if rows or columns else ""
 
 
 def smallest_expected(table: npt.ArrayLike) -> float:
@@ -257,18 +259,6 @@ def smallest_expected(table: npt.ArrayLike) -> float:
     counts = count_table(table)
     r, c = counts.sum(axis=1), counts.sum(axis=0)
     return float(r[r > 0].min() * c[c > 0].min() / counts.sum())
-
-
-def _shares(parts: Sequence[CrossMoments]) -> Array:
-    """Shares of the strata among the respondents."""
-    sizes = np.array(list(map(attrgetter("n"), parts)), dtype=np.float64)
-    return np.asarray(sizes / sizes.sum())
-
-
-def _means(parts: Sequence[CrossMoments]) -> list[Array]:
-    """Means of the features of both variables over all strata."""
-    each = zip(*((part.mean_x, part.mean_y) for part in parts), strict=True)
-    return [weighted(means, _shares(parts)) for means in each]
 
 
 # -- Tests of association from an estimated joint table and its covariance ------------------------
@@ -610,7 +600,7 @@ def axis_number(name: str, value: object) -> int:
     return int(value)
 
 
-def fitted_conditionals(P: npt.ArrayLike, axis: int = 0) -> tuple[Array, npt.NDArray[np.bool_]]:
+def fitted_conditionals(P: npt.ArrayLike, axis: int = 0) -> tuple[Array, Array]:
     """Conditional distributions of a table of nonnegative frequencies.
 
     Parameters
@@ -705,10 +695,9 @@ class CrossMoments:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", positive_integer("n", self.n))
-        object.__setattr__(self, "cross", finite_array("cross", self.cross, 2))
-        k1, k2 = self.cross.shape
-        shapes = {"mean_x": (k1,), "mean_y": (k2,), "gram_x": (k1, k1), "gram_y": (k2, k2)}
-        for name, shape in shapes.items():
+        k1, k2 = np.shape(self.cross) if np.ndim(self.cross) == 2 else (0, 0)
+        shapes = {"cross": (k1, k2), "mean_x": (k1,), "mean_y": (k2,)}
+        for name, shape in (shapes | {"gram_x": (k1, k1), "gram_y": (k2, k2)}).items():
             array = finite_array(name, getattr(self, name), len(shape))
             if array.shape != shape:
                 raise InvalidArgument(name, array.shape, f"must have the shape {shape}, as cross")
@@ -743,25 +732,6 @@ class CrossMoments:
         gram_x, gram_y = (x.T * r) @ x, (y.T * c) @ y
         return cls(int(n), x.T @ shares @ y, r @ x, c @ y, gram_x, gram_y)
 
-    def transformed(self, X: Array, Y: Array, x: Array, y: Array) -> CrossMoments:
-        """Moments of the features X a + x and Y b + y."""
-        mx, my = X @ self.mean_x, Y @ self.mean_y
-        cross, gram_x, gram_y = X @ self.cross @ Y.T, X @ self.gram_x @ X.T, Y @ self.gram_y @ Y.T
-
-        def moved(products: Array, m: Array, shift: Array, m2: Array, shift2: Array) -> Array:
-            return np.asarray(
-                products + np.outer(m, shift2) + np.outer(shift, m2) + np.outer(shift, shift2)
-            )
-
-        return CrossMoments(
-            n=self.n,
-            cross=moved(cross, mx, x, my, y),
-            mean_x=mx + x,
-            mean_y=my + y,
-            gram_x=moved(gram_x, mx, x, mx, x),
-            gram_y=moved(gram_y, my, y, my, y),
-        )
-
     def covariance(self) -> Array:
         """Covariance of a and b within the stratum, shape (k1, k2)."""
         return np.asarray(self.cross - np.outer(self.mean_x, self.mean_y))
@@ -793,8 +763,7 @@ class Whitening:
         sizes = np.array([part.n for part in parts], dtype=np.float64)
         n, weights = int(sizes.sum()), np.ones(1)
         if len(parts) > 1:  # w_c of `score`; strata of one respondent have weight 0
-            several = sizes > 1
-            factor = np.where(several, sizes / np.where(several, sizes - 1, 1.0), 0.0)
+            factor = np.where(sizes > 1, sizes / np.maximum(sizes - 1, 1.0), 0.0)
             weights = sizes / n * factor * (n - 1) / n
         x = whiten(
             weighted(map(CrossMoments.covariance_x, parts), weights),

@@ -29,7 +29,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -412,11 +412,8 @@ class Spread:
 
     def scaled(self, factor: float) -> Spread:
         """Of coordinates times the root of `factor`, which multiplies W."""
-        f = float(factor)
-        return Spread(
-            self.n, f * self.t1, f**2 * self.t2, f**3 * self.t3, f**2 * self.s2, f**3 * self.s3,
-            f**3 * self.u, f**3 * self.r, f**1.5 * self.lean,
-        )  # fmt: skip
+        powers = {"t1": 1, "t2": 2, "t3": 3, "s2": 2, "s3": 3, "u": 3, "r": 3, "lean": 1.5}
+        return replace(self, **{k: getattr(self, k) * factor**e for k, e in powers.items()})
 
     @property
     def b(self) -> float:
@@ -425,14 +422,8 @@ class Spread:
 
     def kinds(self, order: int) -> Array:
         """The sums over the slots of `order` factors, in the order of `_KINDS`."""
-        if order == 1:
-            return np.array([self.t1])
-        if order == 2:
-            return np.array([self.s2, self.t1**2, self.t2])
-        t1 = self.t1
-        return np.array(
-            [self.s3, self.u, self.b, t1 * self.s2, self.r, t1**3, t1 * self.t2, self.t3]
-        )
+        kinds = map(str.split, _KINDS[order])
+        return np.array([math.prod(getattr(self, one) for one in kind) for kind in kinds])
 
 
 def blocks_of(features: npt.ArrayLike, counts: npt.ArrayLike) -> Blocks:
@@ -444,24 +435,25 @@ def blocks_of(features: npt.ArrayLike, counts: npt.ArrayLike) -> Blocks:
 # -- Set partitions of slots, and sums over different respondents by Moebius inversion ------------
 
 
-# nonzero sums over the slots of one, two and three factors (no block of one slot)
-_KINDS = {1: ("t1",), 2: ("s2", "t1t1", "t2")}
-_KINDS[3] = ("s3", "u", "b", "t1s2", "r", "t1t1t1", "t1t2", "t3")
+# nonzero sums over the slots of factors (no block of one slot), as products of those of `Spread`:
 # by the sizes of blocks, the vertices of a graph, and its loops; factors are its edges
 _GRAPHS = {
     ((2,), 1): "t1",
     ((4,), 2): "s2",
-    ((2, 2), 2): "t1t1",
+    ((2, 2), 2): "t1 t1",
     ((2, 2), 0): "t2",
     ((6,), 3): "s3",
     ((3, 3), 0): "u",
     ((3, 3), 2): "b",
-    ((2, 4), 3): "t1s2",
+    ((2, 4), 3): "t1 s2",
     ((2, 4), 1): "r",
-    ((2, 2, 2), 3): "t1t1t1",
-    ((2, 2, 2), 1): "t1t2",
+    ((2, 2, 2), 3): "t1 t1 t1",
+    ((2, 2, 2), 1): "t1 t2",
     ((2, 2, 2), 0): "t3",
 }
+_KINDS: dict[int, list[str]] = {1: [], 2: [], 3: []}  # by the number of factors
+for (_sizes, _), _kind in _GRAPHS.items():
+    _KINDS[sum(_sizes) // 2].append(_kind)
 
 
 @cache
@@ -470,16 +462,14 @@ def slots(order: int) -> tuple[Array, dict[tuple[int, ...], tuple[Array, Array]]
 
     By factors: blocks left, and coefficients of `_KINDS` in sums over different respondents.
     """
-    every = list(_partitions(2 * order))
+    every, restricted = list(_partitions(2 * order)), {}
     blocks = np.array([max(p) + 1 for p in every])
-    restricted = {}
     for code in range(1, 2**order):
         factors = tuple(e for e in range(order) if code >> e & 1)
         left = []
         for p in every:  # the blocks of these slots, numbered again in order of appearance
             inside = [p[s] for e in factors for s in (2 * e, 2 * e + 1)]
-            order_of = {block: i for i, block in enumerate(dict.fromkeys(inside))}
-            left.append(tuple(order_of[block] for block in inside))
+            left.append(tuple(map(list(dict.fromkeys(inside)).index, inside)))
         coefficients = {p: _over_different(p) for p in set(left)}
         parts = np.array([max(p) + 1 for p in left])
         restricted[factors] = parts, np.array([coefficients[p] for p in left], dtype=np.float64)
@@ -658,9 +648,13 @@ def score_cumulants(
     N = space.n
     if space.joint is None:
         part = parts[0]
-        first = _projection(x[0], part.mean_x, space.x, N)
-        second = _projection(y[0], part.mean_y, space.y, N)
-        return Cumulants.of_moments(*moments([first, second.scaled(float(N))]))
+        spreads = []  # of white coordinates over the root of N, so W is a projection
+        for blocks, mean, L in ((x[0], part.mean_x, space.x), (y[0], part.mean_y, space.y)):
+            counts = np.concatenate([n for _, n in blocks()])
+            labels = np.count_nonzero(counts) == len(L) + 1
+            own = Spread.of_labels(counts) if labels else Spread.of(blocks, mean, L / math.sqrt(N))
+            spreads.append(own)
+        return Cumulants.of_moments(*moments([spreads[0], spreads[1].scaled(N)]))
     metric = (space.joint.T @ space.joint).reshape((len(space.x), len(space.y)) * 2)
     total, apart = np.zeros(space.df), 0.0
     k4 = k33 = k6 = 0.0
@@ -694,14 +688,6 @@ def score_cumulants(
     s, df = N / (N - 1), space.df
     third = 8.0 * df * s**3 + 12.0 * s * k4 + 6.0 * vv + 4.0 * agreement * k33 + k6
     return Cumulants(df * s, 2.0 * df * s**2 + k4, third)
-
-
-def _projection(blocks: Blocks, mean: Array, L: Array, N: int) -> Spread:
-    """Of white coordinates over the root of N, so W is a projection."""
-    counts = np.concatenate([n for _, n in blocks()])
-    if np.count_nonzero(counts) == len(L) + 1:
-        return Spread.of_labels(counts)
-    return Spread.of(blocks, mean, L / math.sqrt(N))
 
 
 def _root(A: Array) -> Array:

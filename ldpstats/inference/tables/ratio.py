@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import Array, html_lines, html_table
+from ldpstats.arguments import Array, html_lines, html_table, page_text
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.solvers import root
@@ -17,6 +17,10 @@ from ldpstats.inference.tails import normal_critical
 from ldpstats.likelihood.covariance import finite_array
 
 Kind = Literal["bounded", "unbounded", "complement", "not given"]
+
+
+def _holds(kind: Kind, low: float, high: float, value: float) -> bool:
+    return low <= value <= high if kind != "complement" else value <= low or value >= high
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +76,14 @@ class Effect(Document):
 
     def __contains__(self, value: float) -> bool:
         """Whether `value` is in the set."""
-        if self.kind == "complement":
-            return value <= self.lower or value >= self.upper
-        return self.lower <= value <= self.upper
+        return _holds(self.kind, self.lower, self.upper, value)
 
     def __str__(self) -> str:
         if not self.given:
-            return f"{self.name}: not given, because {self.message}"
+            return page_text(f"{self.name}: not given, because {self.message}", 2)
         note = f" ({self.message})" if self.message else ""
-        return f"{self.name}: {self._estimate_text()}, {' '.join(self._set_text())}{note}"
+        text = f"{self.name}: {self._estimate_text()}, {' '.join(self._set_text())}{note}"
+        return page_text(text, 2)
 
     def _repr_html_(self) -> str:
         """The effect, in a notebook."""
@@ -122,8 +125,7 @@ _RIDGE = 1e-9  # relative variance added to a singular covariance
 _DECADES = 8.0  # of an odds ratio on either side of 1
 _CELLS = 18.0  # decades of the ratio of two cells
 _PER_DECADE = 10, 5  # grid points
-_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
-_REFINE = 20  # steps of a golden section
+_ZOOMS = 8  # grids, each of a quarter of the step before
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +154,7 @@ class FiellerInterval:
     def __str__(self) -> str:
         if self.kind == "complement":
             return f"below {self.low:.4g} or above {self.high:.4g}"
-        return f"[{self.low:.4g}, {self.high:.4g}]" + (
-            "" if self.kind == "bounded" else " (unbounded)"
-        )
+        return f"[{self.low:.4g}, {self.high:.4g}]{' (unbounded)' * (self.kind == 'unbounded')}"
 
     def _repr_html_(self) -> str:
         """The text as lines of HTML, for a notebook."""
@@ -162,9 +162,7 @@ class FiellerInterval:
 
     def __contains__(self, ratio: float) -> bool:
         """Whether `ratio` is in the set."""
-        if self.kind == "complement":
-            return ratio <= self.low or ratio >= self.high
-        return self.low <= ratio <= self.high
+        return _holds(self.kind, self.low, self.high, ratio)
 
 
 def fieller(
@@ -214,17 +212,14 @@ def fieller(
         raise InvalidArgument("cov", cov, "with var_num and var_den must be a covariance matrix")
     # the set is A r^2 - 2 B r + C <= 0
     A, B, C = den**2 - z2 * var_den, num * den - z2 * cov, num**2 - z2 * var_num
-    if A == 0 and B == 0:
-        if C > 0:
-            raise InvalidArgument("den", 0.0, "is 0 without variance: the ratio is undefined")
+    if A == 0 and B == 0 and C > 0:
+        raise InvalidArgument("den", 0.0, "is 0 without variance: the ratio is undefined")
+    discriminant = B**2 - A * C
+    if (A == 0 and B == 0) or (discriminant <= 0 and A < 0):
         return FiellerInterval(-np.inf, np.inf, "unbounded")
     if A == 0:  # C <= 2 B r, a half line
         end = C / (2 * B)
-        low, high = (end, np.inf) if B > 0 else (-np.inf, end)
-        return FiellerInterval(low, high, "unbounded")
-    discriminant = B**2 - A * C
-    if discriminant <= 0 and A < 0:
-        return FiellerInterval(-np.inf, np.inf, "unbounded")
+        return FiellerInterval(*((end, np.inf) if B > 0 else (-np.inf, end)), "unbounded")
     # If A > 0 the set holds num/den, so a negative discriminant is rounding. The larger root comes
     # first and the other from the product C/A, without cancellation.
     far = B + np.copysign(np.sqrt(max(discriminant, 0.0)), B)
@@ -333,9 +328,7 @@ def odds_profile(
         target = white @ x
         nearest, distance = nnls(white, target)
     a, d, b, c = nearest.tolist()
-    estimate = math.inf if a * d > 0.0 else math.nan
-    if b * c > 0.0:
-        estimate = a * d / (b * c)
+    estimate = a * d / (b * c) if b * c > 0.0 else math.inf if a * d > 0.0 else math.nan
     if spread <= 0.0:  # the cells are known
         return (estimate, 0.0, math.inf) if math.isnan(estimate) else (estimate,) * 3
 
@@ -350,38 +343,28 @@ def odds_profile(
     if not inside_grid.size:  # all of the set is beyond the grid
         end = math.exp(reach)
         return (estimate, end, math.inf) if estimate > 1.0 else (estimate, 0.0, 1.0 / end)
-    ends = []
-    for side, pair in ((0, (0, 1)), (1, (2, 3))):  # a d = 0 at the odds ratio 0; b c at infinity
-        limit = math.inf if side else 0.0
-        without = [np.delete(white, cell, axis=1) for cell in pair]
-        if min(nnls(part, target)[1] for part in without) ** 2 <= distance**2 + critical:
-            ends.append(limit)
-            continue
-        at = inside_grid[-1] if side else inside_grid[0]
-        if at in (0, grid.size - 1):
-            ends.append(limit)  # beyond the grid
-            continue
-        inside, outside = grid[at], grid[at + (1 if side else -1)]
-        ends.append(math.exp(root(lambda v: -excess(v), [inside], [outside])[0]))
+    ends = [0.0, math.inf]
+    for side, pair in enumerate(((0, 1), (2, 3))):  # a d = 0 at the odds ratio 0; b c at infinity
+        without = [nnls(np.delete(white, cell, axis=1), target)[1] for cell in pair]
+        at = inside_grid[-side]
+        if min(without) ** 2 > distance**2 + critical and at not in (0, grid.size - 1):
+            inside, outside = grid[at], grid[at + (1 if side else -1)]
+            ends[side] = math.exp(root(lambda v: -excess(v), [inside], [outside])[0])
     return estimate, ends[0], ends[1]
 
 
 def _distances(white: Array, target: Array, log_odds: Array) -> Array:
     """Squared distance of the estimate from the cells >= 0 of each odds ratio, shape (m,)."""
     # cells (a, d, b, c) = (v1, psi rho v2, v2, rho v1) have the odds ratio psi; the best v >= 0 has
-    # a closed form for each rho; a grid and golden sections find the best rho
-    reach = _CELLS * math.log(10.0)
-    grid = np.linspace(-reach, reach, 2 * int(_CELLS) * _PER_DECADE[1] + 1)
-    distances = _least_squares(white, target, log_odds[:, None], grid[None, :])
-    best = distances.argmin(axis=1)
-    step = grid[1] - grid[0]
-    low, high = grid[best] - step, grid[best] + step
-    for _ in range(_REFINE):
-        inner, outer = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        left, right = (_least_squares(white, target, log_odds, at) for at in (inner, outer))
-        low, high = np.where(left > right, inner, low), np.where(left > right, high, outer)
-    refined = _least_squares(white, target, log_odds, (low + high) / 2.0)
-    return np.asarray(np.minimum(refined, distances.min(axis=1)))
+    # a closed form for each rho; ever finer grids find the best
+    n, best = int(_CELLS) * _PER_DECADE[1], np.zeros(log_odds.size)
+    step, steps = math.log(10.0) / _PER_DECADE[1], np.arange(-n, n + 1)
+    for _ in range(_ZOOMS):
+        at = best[:, None] + step * steps
+        distances = _least_squares(white, target, log_odds[:, None], at)
+        best = at[np.arange(len(at)), distances.argmin(axis=1)]
+        step, steps = step / 4.0, np.arange(-4, 5)
+    return np.asarray(distances.min(axis=1))
 
 
 def _least_squares(white: Array, target: Array, log_odds: Array, log_rho: Array) -> Array:

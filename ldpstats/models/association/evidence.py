@@ -3,8 +3,8 @@
 `Evidence` holds the reports by group of mechanisms, and what follows from them: margins, scores,
 likelihood, moments. Tests other than the default one rest on how often each combination of reports
 was seen: where that is a table of few cells results carry it, as tallies, which are never larger
-for more respondents. `estimated` solves for the estimate that was asked for and, from moments, for
-the unconstrained one, which intervals, effects and Wald tests rest on.
+for more respondents. Intervals, effects and Wald tests rest on the unconstrained estimate, from
+moments.
 
 The unconstrained estimate of bits solves the moments of the scores, which are efficient. Intervals
 then need the expected information, and all moments of the scores given the true category: the
@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from itertools import chain, repeat
@@ -43,7 +43,6 @@ import pandas as pd
 from ldpstats.arguments import Array, one_of, replicates
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotIdentified
-from ldpstats.estimators.base import Estimator, MomentsEstimator
 from ldpstats.estimators.likelihood import MLE, OneStep, maximise
 from ldpstats.estimators.solvers import gap_target, observed, report
 from ldpstats.inference.tables import independence as association
@@ -63,21 +62,13 @@ from ldpstats.likelihood.covariance import (
     Uncertain,
     project_simplex,
     project_subsimplex,
-    without_rounding,
 )
-from ldpstats.likelihood.joint import (
-    Factor,
-    JointMoments,
-    JointRows,
-    PartialMoments,
-    unbiased_map,
-)
-from ldpstats.likelihood.rows import DenseRows, Likelihood, Solution, StackedRows
+from ldpstats.likelihood.joint import Factor, JointMoments, JointRows, PartialMoments, unbiased_map
+from ldpstats.likelihood.rows import DenseRows, Likelihood, Solution
 from ldpstats.mechanisms import Mechanism
 from ldpstats.models.association.groups import JointGroup, Scores, VariableSpec
-from ldpstats.models.frequency.intervals import LARGEST_INFORMATION, inverse_information
+from ldpstats.models.frequency.intervals import LARGEST_INFORMATION, inverse_information, stacked
 from ldpstats.models.frequency.model import FrequencyModel
-from ldpstats.models.plots import fitting
 from ldpstats.reports.joint import ALWAYS_MERGED, JointCounts
 from ldpstats.reports.single import Reports
 from ldpstats.sampling.samplers import simulation_words
@@ -161,8 +152,8 @@ class Evidence:
         """Variables, and how many answered them alone, all first; None where all answered all."""
         if self.whole is self:
             return None
-        asked = [(part.groups[0].asked, part.nobs) for part in self.parts]
-        return tuple([(tuple([self.names[v] for v in own]), n) for own, n in asked])
+        each = [(part.groups[0].asked, part.nobs) for part in self.parts]
+        return tuple([(tuple([self.names[v] for v in asked]), n) for asked, n in each])
 
     # -- each variable alone -------------------------------------------------------------------
 
@@ -201,10 +192,8 @@ class Evidence:
                 fits.append(MLE().solve(self.margins[v].likelihood()).p)  # k-RR in closed form
                 continue
             each = zip(self.groups, self._likelihoods, strict=True)
-            parts = tuple(rows[v] for group, rows in each if group in groups)
-            n = np.concatenate([group.variables[v].n for group in groups])
-            W = parts[0] if len(parts) == 1 else StackedRows(parts)
-            fits.append(MLE().solve(Likelihood(W, n)).p)
+            own = [(rows[v], group.variables[v].n) for group, rows in each if group in groups]
+            fits.append(MLE().solve(stacked([Likelihood(*one) for one in own])).p)
         return tuple(fits)
 
     def tables(self) -> list[tuple[Array, Array]]:
@@ -235,8 +224,11 @@ class Evidence:
         """
         interior = []
         for v, p in enumerate(self.references):
-            edge = any(group.rules_out(v, p) for group in self.groups)
-            weight = 0.5 / self.nobs if edge else 0.0
+            weight = 0.0
+            for group in self.groups:
+                Q = group.channels[v]
+                if Q is not None and np.any(Q.any(axis=0) & (p @ Q <= 0.0)):
+                    weight = 0.5 / self.nobs
             interior.append((1.0 - weight) * p + weight / p.size)
         strata: list[Scores] = []
         for group, rows in zip(self.groups, self._likelihoods, strict=True):
@@ -248,17 +240,8 @@ class Evidence:
     @cached_property
     def likelihood(self) -> Likelihood:
         """The exact likelihood of all reports together, over the cells in row-major order."""
-        parts = tuple(map(JointGroup.joint_rows, self.groups, self._likelihoods))
-        if len(parts) == 1:
-            return Likelihood(parts[0], self.groups[0].counts.n)
-        n = np.concatenate([group.counts.n for group in self.groups])
-        return Likelihood(StackedRows(parts), n)
-
-    def loglike(self, p: Array) -> float:
-        """Log-likelihood of an estimate; nan where it is no distribution."""
-        if np.any(p < 0.0) or abs(p.sum() - 1.0) > 1e-9:
-            return float("nan")
-        return self.likelihood.loglike(p)
+        each = zip(self.groups, self._likelihoods, strict=True)
+        return stacked([Likelihood(group.joint_rows(W), group.counts.n) for group, W in each])
 
     @cached_property
     def moments(self) -> JointMoments:
@@ -302,15 +285,6 @@ def simulated(evidence: Evidence, p: Array, rng: np.random.Generator) -> Evidenc
     return Evidence(tuple(JointGroup(counts, specs) for counts in drawn), specs, evidence.names)
 
 
-def collapsed(evidence: Evidence, keep: Sequence[int]) -> Evidence:
-    """The reports on some of the variables."""
-    specs, groups = tuple([evidence.specs[v] for v in keep]), []
-    for group in [group for group in evidence.groups if {*keep} & {*group.asked}]:
-        parts = [replace(group.counts.reports[v], n_missing=0) for v in keep]
-        groups.append(JointGroup(JointCounts(parts, group.counts.n).tally(), specs))
-    return Evidence(tuple(groups), specs, tuple([evidence.names[v] for v in keep]))
-
-
 # -- Tallies: what results carry of the evidence, and how it is stored ----------------------------
 
 
@@ -350,9 +324,8 @@ class Tallies(Document):
         groups = []
         for group in self.groups:
             reports = []
-            for mechanism, y, cohort in zip(
-                group.mechanisms, group.reports, group.cohorts, strict=True
-            ):
+            each = zip(group.mechanisms, group.reports, group.cohorts, strict=True)
+            for mechanism, y, cohort in each:
                 values = np.asarray(y, dtype=np.uint8 if mechanism.n_bits else np.int64)
                 at = None if cohort is None else np.asarray(cohort, dtype=np.int64)
                 reports.append(Reports(values, mechanism, cohort=at))
@@ -374,57 +347,15 @@ class _Tally:
     n: npt.NDArray[np.integer[Any]]
 
 
-# -- The estimate that was asked for ------------------------------------------------------------
-
-
-def estimated(
-    evidence: Evidence, estimator: Estimator[Any], cov_type: str, progress: bool = False
-) -> tuple[JointMoments, Uncertain, Solution, Uncertain, str, bool]:
-    """Moments, their estimate; solution, its estimate, kind of covariance; linear ones by name?"""
-    is_dual = isinstance(estimator, OneStep)  # of moments, but those of the likelihood's dual
-    by_moments = isinstance(estimator, MomentsEstimator) and not is_dual  # rests on linear ones
-    if cov_type == "fpe16" and (by_moments or is_dual):
-        raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
-    problem = unconstrained(evidence, by_moments)
-    estimate, own, factor = problem.estimate()[0], covariance_of(problem), dispersion(evidence)
-    if own is not None:
-        linear = Uncertain(estimate, own.scaled(factor))
-    else:  # its variances alone
-        variances = None if len(problem.strata) > 1 else problem.variances() * factor
-        linear = Uncertain(estimate, None, variances=variances)
-    V: Covariance | None
-    if isinstance(estimator, OneStep):
-        solution, V, kind = one_step(evidence, estimator)
-    elif isinstance(estimator, MomentsEstimator):
-        solution, V, kind = estimator.solve(evidence.moments), None, "none (too large)"
-        plain = None if linear.covariance is None else covariance_of(evidence.moments)
-        if plain is not None:
-            V, kind = estimator.covariance(evidence.moments, solution, plain), "linear"
-            if V.factors is None:
-                V = without_rounding(V.matrix(), plain.variances().max())
-    else:
-        with fitting(True) if progress else nullcontext():
-            if isinstance(estimator, MLE) and estimator.constraints is None:
-                solution = maximum(evidence, estimator)
-            else:
-                solution = estimator.solve(evidence.likelihood)
-            if cov_type == "linear":
-                V, kind = linear.covariance, "linear"
-            elif estimator.without_errors:
-                V, kind = None, estimator.without_errors
-            else:
-                V, kind = information(evidence, solution.p, cov_type == "fpe16")
-    return problem, linear, solution, Uncertain(solution.p, V), kind, by_moments
-
-
-# -- the unconstrained estimate ----------------------------------------------------------------
+# -- The unconstrained estimate ------------------------------------------------------------------
 
 
 def unconstrained(evidence: Evidence, by_name: bool) -> JointMoments:
     """The moments that intervals and effects rest on (see the head), or linear ones `by_name`."""
     bits = any(m.n_bits for group in evidence.groups for m in group.counts.mechanisms)
     apt = bits and not by_name and evidence.is_exact and not _small_strata(evidence)
-    if apt and all(map(attrgetter("are_listed"), evidence.groups)):
+    channels = chain.from_iterable(group.channels for group in evidence.groups if apt)
+    if apt and all(Q is not None for Q in channels):
         with suppress(NotIdentified):
             if evidence.dual_moments.inverses:
                 return evidence.dual_moments
@@ -495,15 +426,13 @@ def cell_law(evidence: Evidence, problem: JointMoments, V: Covariance | None) ->
 
 def maximum(evidence: Evidence, estimator: MLE | None = None) -> Solution:
     """The maximum of the likelihood, from the dual estimate or the margins' product if likelier."""
-    estimator, problem = MLE() if estimator is None else estimator, evidence.likelihood
-    W, n = observed(problem)
+    estimator, problem, start = estimator or MLE(), evidence.likelihood, evidence.null
     target = gap_target(problem.nobs, estimator.tol)
-    by_step, most = estimator.tol is None, estimator.max_iter
-    start = evidence.null
     with suppress(NotIdentified):
         dual = project_simplex(evidence.dual_moments.estimate()[0])
         start = max(start, dual, key=problem.loglike)
-    top, how = maximise(W, n, target, by_step, most, start)
+    (W, n), by_step = observed(problem), estimator.tol is None
+    top, how = maximise(W, n, target, by_step, estimator.max_iter, start)
     return report(top, problem.nobs, how, target)
 
 
@@ -553,16 +482,7 @@ def information(evidence: Evidence, p: Array, unconstrained: bool) -> tuple[Cova
 
 def z_values(departure: Array, se: Array) -> Array:
     """Departures in standard errors; zero where there is nothing to vary."""
-    return np.asarray(np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0))
-
-
-def null_covariance(evidence: Evidence, given: int) -> Covariance | None:
-    """Covariance if two variables are independent given a third: at p_i.k p_.jk / p_..k."""
-    problem = unconstrained(evidence, by_name=True)
-    if any(stratum.listed is None for stratum in problem.strata):
-        return None  # reports that cannot be listed, as of bits
-    p = project_simplex(problem.estimate()[0]).reshape(evidence.sizes)
-    return problem.covariance(association.independent_given(p, given).reshape(-1))
+    return np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0)
 
 
 # -- Tests of independence and of a trend ---------------------------------------------------------
@@ -573,7 +493,6 @@ def null_covariance(evidence: Evidence, given: int) -> Covariance | None:
 # the variables are independent, all products of those of two or more are uncorrelated with variance
 # one.
 METHODS = ("score", "wald", "lr", "pearson", "bootstrap", "fpe16")
-_SURVEYS = 199  # that a bootstrap simulates
 
 
 def check_options(
@@ -597,74 +516,18 @@ def check_options(
     return method
 
 
-def named_test(
-    evidence: Evidence,
-    method: str,
-    fitted: Array | None,
-    on_boundary: bool,
-    rng: np.random.Generator | None = None,
-    n_permutations: int | None = None,
-    n_boot: int | None = None,
-    advance: Callable[[float], None] = lambda fraction: None,
-) -> TestResult:
-    """The test of this name, with checked options (see `AssociationResults.test_independence`).
-
-    `fitted` is the joint maximum of the likelihood, where that is known.
-    """
-    names, sizes = evidence.names, evidence.sizes
-    if method == "score":
-        return score_test(evidence, rng, n_permutations, advance)
-    if method == "lr":
-        statistic = _likelihood_ratio(evidence, fitted)
-        return likelihood_ratio_test(names, sizes, statistic, on_boundary)
-    if method == "bootstrap" and rng is not None:
-        n_boot = _SURVEYS if n_boot is None else int(n_boot)
-        statistic, independent = _likelihood_ratio(evidence, fitted), evidence.null
-        draws = np.empty(n_boot)
-        for b in range(n_boot):
-            draws[b] = _likelihood_ratio(simulated(evidence, independent, rng))
-            advance((b + 1) / n_boot)
-        pvalue = permutation.permutation_pvalue(statistic, draws)
-        how = f"likelihood ratio, p-value by {n_boot} surveys simulated under independence"
-        df = float(_mutual_df(sizes))
-        return TestResult(_null_hypothesis(names), statistic, df, pvalue, how)
-    _refuse_more_than_two(sizes)
-    if method == "pearson":
-        return _pearson(evidence, rng, n_permutations, advance)
-    n_cells = prod(sizes)
-    if method == "fpe16":  # at the maximum likelihood estimate
-        if n_cells > LARGEST_INFORMATION:
-            raise NotAvailable(
-                f"T of FPE16 needs the information matrix of {n_cells} cells: use method='score'"
-            )
-        p = maximum(evidence).p if fitted is None else fitted
-        J = evidence.likelihood.information(p)
-        statistic, df = association.fpe16(p.reshape(sizes), J)
-        how = "statistic T of FPE16 III-D, as printed"
-        return TestResult.chi_square(_null_hypothesis(names), statistic, df, how)
-    # over candidates on the dual estimate: the delta method of p - r c' fails for noisy totals
-    _refuse_many_cells(n_cells)
-    dual = evidence.dual_moments
-    P = dual.estimate()[0].reshape(sizes)
-    smallest, how = smallest_expected(evidence), "Wald test on the one-step joint estimate"
-    return wald_test(names, P, dual.covariance(), smallest, how)
-
-
-def _refuse_many_cells(n_cells: int) -> None:
-    """Refuse a test of very many cells at once, whose covariance would have to be inverted."""
-    if n_cells > LARGEST_INFORMATION:
-        raise NotAvailable(
-            f"a Wald test needs the covariance of {n_cells} cells: use method='score'"
-        )
-
-
 def wald_test(
-    names: tuple[str, ...], P: Array, covariance: Covariance, smallest: float, method: str
+    names: Sequence[str],
+    P: Array,
+    covariance: Callable[[], Covariance],
+    smallest: float,
+    method: str,
 ) -> TestResult:
     """Wald's test of a two-way table P; `smallest` is its smallest expected count."""
-    _refuse_many_cells(P.size)
+    if P.size > LARGEST_INFORMATION:
+        raise NotAvailable(f"a Wald test needs the covariance of {P.size} cells: use 'score'")
     try:
-        statistic, df = association.wald_independence(P, covariance)
+        statistic, df = association.wald_independence(P, covariance())
     except NotIdentified:
         raise NotAvailable(
             "a Wald test needs more reports: without noise, cells that were never reported leave "
@@ -672,12 +535,14 @@ def wald_test(
         ) from None
     note = ""
     if smallest < _SMALL:
-        count = f"the smallest expected count is {smallest:.2g}"
-        note = f"{count}: a Wald test rejects too often; use method='score'"
-    return TestResult.chi_square(_null_hypothesis(names), statistic, df, method, note)
+        note = (
+            f"the smallest expected count is {smallest:.2g}: a Wald test rejects too often; use "
+            "method='score'"
+        )
+    return TestResult.chi_square(null_hypothesis(names), statistic, df, method, note)
 
 
-def _pearson(
+def pearson_test(
     evidence: Evidence,
     rng: np.random.Generator | None,
     n_permutations: int | None,
@@ -697,12 +562,12 @@ def _pearson(
         )
     table = group.counts.table()
     statistic, df, note = association.pearson(table)
-    null, method = _null_hypothesis(evidence.names), "Pearson chi-square of the privatised table"
+    null, method = null_hypothesis(evidence.names), "Pearson chi-square of the privatised table"
     smallest = association.smallest_expected(table)
     B = _permutations(rng, n_permutations, smallest)
     if B and rng is not None:
-        each = [np.eye(size) for size in table.shape]
-        draws = permutation.permuted_table_scores([table], [each[0]], [each[1]], B, rng, advance)
+        x, y = ([np.eye(size)] for size in table.shape)
+        draws = permutation.permuted_table_scores([table], x, y, B, rng, advance)
         return _by_permutations(null, statistic, df, draws, method, note)
     law = Cumulants.of_table(table)
     p = max(law.pvalue(statistic), float(np.exp(permutation.log_probability(table))))
@@ -720,16 +585,16 @@ def likelihood_ratio_test(
             "the joint estimate is on the boundary, where the test rejects too seldom and has "
             "little power: use method='score' or 'bootstrap'"
         )
-    null, df = _null_hypothesis(names), _mutual_df(sizes)
+    null, df = null_hypothesis(names), mutual_df(sizes)
     return TestResult.chi_square(null, statistic, df, "likelihood ratio test", note)
 
 
-def _mutual_df(sizes: tuple[int, ...]) -> int:
+def mutual_df(sizes: Sequence[int]) -> int:
     """Degrees of freedom of mutual independence."""
     return prod(sizes) - sum(k - 1 for k in sizes) - 1
 
 
-def _likelihood_ratio(evidence: Evidence, fitted: Array | None = None) -> float:
+def likelihood_ratio(evidence: Evidence, fitted: Array | None = None) -> float:
     """Twice the log-likelihood that the joint maximum gains over that under independence."""
     likelihood = evidence.likelihood
     best = likelihood.loglike(maximum(evidence).p if fitted is None else fitted)
@@ -753,14 +618,13 @@ def score_test(
     if len(evidence.sizes) > 2:
         return _mutual_test(evidence, rng, n_permutations, advance)
     strata = evidence.scores
-    parts = [scores.cross_moments for scores in strata]
-    space, expected = Whitening.of(parts), None
-    if evidence.is_complete:
-        expected = (evidence.sizes[0] - 1, evidence.sizes[1] - 1)
+    parts, (k1, k2) = [scores.cross_moments for scores in strata], evidence.sizes
+    space, expected = Whitening.of(parts), (k1 - 1, k2 - 1) if evidence.is_complete else None
     score = association.score(parts, expected, space)
-    null, smallest = _null_hypothesis(evidence.names), smallest_expected(evidence)
-    within = "" if len(strata) == 1 else f", within {len(strata)} strata"
-    method = f"score test on the marginal fits{within}"
+    null, smallest = null_hypothesis(evidence.names), smallest_expected(evidence)
+    method = "score test on the marginal fits"
+    if len(strata) > 1:
+        method += f", within {len(strata)} strata"
     B = _permutations(rng, n_permutations, smallest)
     if not B or rng is None:
         law = strata, parts, space, (None, None)
@@ -770,16 +634,13 @@ def score_test(
         x, y = (list(map(Scores.centred, strata, repeat(v), rows[v])) for v in (0, 1))
         draws = permutation.permuted_table_scores(tables, x, y, B, rng, advance)
     else:
-        x, y = (
-            [np.repeat(s.of_respondents(v, s.part), s.n, axis=0) for s in strata] for v in (0, 1)
-        )
+        x, y = ([s.of_respondents(v, s.part).repeat(s.n, axis=0) for s in strata] for v in (0, 1))
         draws = permutation.permuted_scores(x, y, B, rng, advance)
     return _by_permutations(null, score.statistic, score.df, draws, method, score.note)
 
 
 def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
     """Linear-by-linear trend of the scores u and v of the categories."""
-    _refuse_more_than_two(evidence.sizes)
     evidence = evidence.whole
     strata = evidence.scores
     each = [scores.cross_moments for scores in strata]
@@ -791,25 +652,14 @@ def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
             for s in strata
         )
         inverses.append(unbiased_map(np.asarray(response), name))
-    X, Y = inverses
-    ones = X.sum(axis=1), Y.sum(axis=1)  # of the one that centred scores lack
-    parts = [part.transformed(X, Y, *ones) for part in each]
-    z, _, correlation = association.linear_trend(parts, u, v)
-    su, sv = association.centred_scores(parts, u, v)
-    # the scores of categories as combinations x'a and y'b of those of reports
-    maps = X.T @ su, Y.T @ sv
-    parts = [association.trend_moments(part, *maps) for part in each]
-    to = [own[:, None] for own in maps]
-    test = _by_moments(
-        f"{evidence.names[0]} and {evidence.names[1]} have no linear-by-linear trend",
-        z**2,
-        None,
-        (strata, parts, Whitening.of(parts), to),
-        smallest_expected(evidence),
-        "linear-by-linear trend (z), on the reports",
-        f"estimated correlation of the scores {correlation:.3g}",
-    )
-    return replace(test, statistic=float(z))
+    # the scores of categories as combinations of those of reports, which lack a one
+    parts, (z, _, correlation), maps = association.scored_trend(each, u, v, inverses)
+    law = strata, parts, Whitening.of(parts), [own[:, None] for own in maps]
+    null = f"{evidence.names[0]} and {evidence.names[1]} have no linear-by-linear trend"
+    how = "linear-by-linear trend (z), on the reports"
+    note = f"estimated correlation of the scores {correlation:.3g}"
+    test = _by_moments(null, z**2, None, law, smallest_expected(evidence), how, note)
+    return replace(test, statistic=z)
 
 
 def _by_moments(
@@ -861,6 +711,8 @@ def _mutual_test(
     advance: Callable[[float], None],
 ) -> TestResult:
     """The test of three or more variables, by permutation where that is asked for and needed."""
+    from scipy.special import gammaln
+
     if len(evidence.scores) > 1:
         raise NotAvailable(
             "mutual independence of three or more variables is tested in one group without shared "
@@ -868,7 +720,19 @@ def _mutual_test(
         )
     (scores,), N = evidence.scores, evidence.nobs
     group = scores.group
-    factors = [_white(scores, v, name) for v, name in enumerate(evidence.names)]
+    factors, codes = [], []
+    for v, name in enumerate(evidence.names):
+        # a one and the whitened scores of each of the distinct reports
+        centred, n = scores.centred(v, slice(None)), group.variables[v].n
+        mean = n @ centred / n.sum()
+        square = (centred.T * n) @ centred / n.sum()
+        W = whiten(square - np.outer(mean, mean), np.diagonal(square))
+        if not len(W):
+            raise unvarying(name)
+        white, index = np.insert((centred - mean) @ W.T, 0, 1.0, axis=1), group.index[v]
+        factors.append(Factor(white, np.arange(len(white)) if index is None else index))
+        if scores.repeats:
+            codes.append(scores.distinct(v)[0])
     ranks = [factor.W.shape[1] - 1 for factor in factors]
     varying = np.indices([r + 1 for r in ranks]).astype(bool).sum(axis=0).reshape(-1) >= 2
 
@@ -876,8 +740,8 @@ def _mutual_test(
         return float(np.sum((rows.adjoint(n) / N)[varying] ** 2)) * N
 
     observed = statistic(JointRows(tuple(factors)), group.counts.n)
-    df = prod(r + 1 for r in ranks) - sum(ranks) - 1
-    null, method = _null_hypothesis(evidence.names), "score test of mutual independence"
+    df = mutual_df([r + 1 for r in ranks])
+    null, method = null_hypothesis(evidence.names), "score test of mutual independence"
     smallest = smallest_expected(evidence)
     B = _permutations(rng, n_permutations, smallest)
     if not B or rng is None:
@@ -885,52 +749,28 @@ def _mutual_test(
         for factor, rank, counts in zip(factors, ranks, group.variables, strict=True):
             rows = blocks_of(factor.W[:, 1:], counts.n)
             white.append(Spread.of(rows, np.zeros(rank), np.eye(rank)))
-        scaled = (value / N ** (e + 1) for e, value in enumerate(moments(white)))
-        law = Cumulants.of_moments(*scaled)
-        p = max(law.pvalue(observed), _probability_of_cells(scores))
+        law = Cumulants.of_moments(*(np.array(moments(white)) / N ** np.arange(1.0, 4.0)).tolist())
+        p = law.pvalue(observed)
+        if codes:
+            # that of the combinations of reports that were seen, given how often each report was;
+            # next to nothing where reports hardly ever repeat and are many
+            n = group.counts.n
+            cells = np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1].reshape(-1)
+            total = -gammaln(np.bincount(cells, n) + 1.0).sum()
+            total += sum(gammaln(np.bincount(code, n) + 1.0).sum() for code in codes)
+            p = max(p, float(np.exp(total - (len(codes) - 1) * gammaln(N + 1.0))))
         how = f"{method}, {_BY_MOMENTS}"
         return TestResult(null, observed, float(df), p, how, _doubt(smallest))
     each = np.repeat(np.arange(len(group.counts.n)), group.counts.n)
     places = [each if index is None else index[each] for _, index, _ in factors]
     draws = np.empty(B)
     for i in range(B):
-        drawn = [Factor(factors[0].W, places[0])]
-        for (W, *_), place in zip(factors[1:], places[1:], strict=True):
-            drawn.append(Factor(W, place[rng.permutation(N)]))
+        drawn: list[Factor] = []
+        for factor, place in zip(factors, places, strict=True):
+            drawn.append(Factor(factor.W, place[rng.permutation(N)] if drawn else place))
         draws[i] = statistic(JointRows(drawn), np.ones(N))
         advance((i + 1) / B)
     return _by_permutations(null, observed, df, draws, method)
-
-
-def _probability_of_cells(scores: Scores) -> float:
-    """Probability of the combinations of reports that were seen, given how often each report was.
-
-    Zero where reports hardly ever repeat and are many: it is then next to nothing.
-    """
-    from scipy.special import gammaln
-
-    if not scores.repeats:
-        return 0.0
-    n, codes = scores.n, [scores.distinct(v)[0] for v in range(len(scores.means))]
-    cells = np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1].reshape(-1)
-    each, total = gammaln(n.sum() + 1.0), -gammaln(np.bincount(cells, n) + 1.0).sum()
-    total += sum(gammaln(np.bincount(code, n) + 1.0).sum() for code in codes)
-    return float(np.exp(total - (len(codes) - 1) * each))
-
-
-def _white(scores: Scores, v: int, name: str) -> Factor:
-    """A one and the whitened scores of variable v, of each of its distinct reports."""
-    centred, n = scores.centred(v, slice(None)), scores.group.variables[v].n
-    mean = n @ centred / n.sum()
-    square = (centred.T * n) @ centred / n.sum()
-    W = whiten(square - np.outer(mean, mean), np.diagonal(square))
-    if not len(W):
-        raise unvarying(name)
-    white, index = (centred - mean) @ W.T, scores.group.index[v]
-    return Factor(
-        np.column_stack([np.ones(len(white)), white]),
-        np.arange(len(white)) if index is None else index,
-    )
 
 
 # -- p-values by the law of permutations, exactly or nearly ---------------------------------------
@@ -940,19 +780,10 @@ _SMALL = 5.0  # smallest expected count below which tables are sparse
 _BY_MOMENTS = "p-value by the moments of permutations"
 
 
-def _null_hypothesis(names: Sequence[str]) -> str:
+def null_hypothesis(names: Sequence[str]) -> str:
     """H0 in words."""
     *most, last = names
     return f"{', '.join(most)} and {last} are independent"
-
-
-def _refuse_more_than_two(sizes: Sequence[int]) -> None:
-    """Refuse a test of two variables where there are more."""
-    if len(sizes) != 2:
-        raise NotAvailable(
-            f"the test compares two variables, the model has {len(sizes)}: use "
-            "method='score', or a model of two of them"
-        )
 
 
 def smallest_expected(evidence: Evidence) -> float:
@@ -984,9 +815,8 @@ def _doubt(smallest: float, by_rng: bool = True) -> str:
     """What is said of a p-value by moments where counts are small."""
     if smallest >= _SMALL:
         return ""
-    approximate = f"the smallest expected count is {smallest:.2g}: the p-value is approximate"
-    exact = "model.test_independence(results, rng=...) (--seed) gives an exact one"
-    return f"{approximate}; {exact}" if by_rng else approximate
+    exact = "; model.test_independence(results, rng=...) (--seed) gives an exact one" * by_rng
+    return f"the smallest expected count is {smallest:.2g}: the p-value is approximate{exact}"
 
 
 def _permutations(

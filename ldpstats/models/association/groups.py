@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, boolean, listed, one_of
@@ -73,23 +72,26 @@ _KEPT = (
 _OTHERS = ("lump", "product", "fpe16")
 
 
-@dataclass(frozen=True, eq=False)
 class VariableSpec:
-    """What of a variable is estimated."""
+    """What of a variable is estimated.
 
-    labels: pd.Index[Any]  # categories of the joint table, "Other" included
-    candidates: Any = None  # values to look for, over an open alphabet
-    other: str = ""  # "lump" if it is one of the mechanism's; the form of its likelihood; or none
-    complete: bool = True  # whether every answer is in some category
-    k: int = field(init=False)
-    approximate: bool = field(init=False)  # "Other" is modelled from what candidates leave over
-    is_closed: bool = field(init=False)  # the law of the reports of all answers is known
+    `labels` are the categories of the joint table, with "Other"; `candidates` values to look for
+    over an open alphabet; `other` "lump" if it is one of the mechanism's, or the form of its
+    likelihood, or none; `complete` says whether every answer is in some category.
+    """
 
-    def __post_init__(self) -> None:
-        approximate = self.other in ("product", "fpe16")
-        object.__setattr__(self, "k", len(self.labels))
-        object.__setattr__(self, "approximate", approximate)
-        object.__setattr__(self, "is_closed", self.complete and not approximate)
+    def __init__(
+        self,
+        labels: pd.Index[Any],
+        candidates: Any = None,
+        other: str = "",
+        complete: bool = True,
+    ) -> None:
+        self.labels, self.k, self.candidates = labels, len(labels), candidates
+        self.other, self.complete = other, complete
+        # "Other" is modelled from what candidates leave over
+        self.approximate = other in ("product", "fpe16")
+        self.is_closed = complete and not self.approximate  # the law of all reports is known
 
 
 def respondents(reports: Sequence[Any], ids: Sequence[Any] | None) -> list[JointCounts]:
@@ -97,9 +99,8 @@ def respondents(reports: Sequence[Any], ids: Sequence[Any] | None) -> list[Joint
 
     The cohorts of a device are such groups.
     """
-    counted = reports
-    if len(reports) == 1 and isinstance(reports[0], list | tuple):
-        counted = reports[0]
+    alone = len(reports) == 1 and isinstance(reports[0], list | tuple)
+    counted = reports[0] if alone else reports
     if counted and all(isinstance(part, JointCounts) for part in counted):
         for part in counted:
             _check_different(part.reports)
@@ -108,18 +109,18 @@ def respondents(reports: Sequence[Any], ids: Sequence[Any] | None) -> list[Joint
         if len(set(sizes)) > 1:
             raise InvalidArgument("reports", f"{sizes} variables", "groups need the same variables")
     elif any(isinstance(part, list | tuple) for part in reports):
-        columns = [list(part) if isinstance(part, list | tuple) else [part] for part in reports]
-        sizes = [len(column) for column in columns]
+        columns = [part if isinstance(part, list | tuple) else [part] for part in reports]
+        sizes = list(map(len, columns))
         if len(columns) < 2:
             remedy = "two or more variables are needed, each with a list of its groups"
             raise InvalidArgument("reports", f"{len(columns)} variable", remedy)
         if len(set(sizes)) > 1 or not sizes[0]:
-            raise InvalidArgument(
-                "reports", sizes, "groups: every variable needs the same groups of respondents"
-            )
+            remedy = "groups: every variable needs the same groups of respondents"
+            raise InvalidArgument("reports", sizes, remedy)
+        groups = []
         for parts in zip(*columns, strict=True):
             _check_different(parts)
-        groups = [JointCounts(parts).tally() for parts in zip(*columns, strict=True)]
+            groups.append(JointCounts(parts).tally())
     else:
         _check_different(reports)
         return JointCounts(reports, ids=ids).tally().by_cohort()
@@ -132,16 +133,12 @@ def respondents(reports: Sequence[Any], ids: Sequence[Any] | None) -> list[Joint
 
 def _check_different(reports: Sequence[Any]) -> None:
     """Refuse one object for two variables: its noise is in both, and passes for association."""
-    for v, part in enumerate(reports):
-        for w, earlier in enumerate(reports[:v]):
-            y = getattr(part, "y", None)  # what has no reports is refused later
-            if y is not None and y is getattr(earlier, "y", None):
-                raise InvalidArgument(
-                    f"reports[{v}]",
-                    part,
-                    f"is the same object as reports[{w}]: pass the reports of a second variable, "
-                    "or use FrequencyModel for one",
-                )
+    for (w, earlier), (v, part) in combinations(enumerate(reports), 2):
+        y = getattr(part, "y", None)  # what has no reports is refused later
+        if y is not None and y is getattr(earlier, "y", None):
+            remedy = f"is the same object as reports[{w}]: pass the reports of a second variable, "
+            remedy += "or use FrequencyModel for one"
+            raise InvalidArgument(f"reports[{v}]", part, remedy)
 
 
 def refuse_shared(
@@ -209,8 +206,7 @@ def per_variable(
         unknown = [key for key in given if not isinstance(key, str) or key not in names]
         if unknown:
             raise InvalidArgument(name, unknown, f"are no variables: they are named {list(names)}")
-        default = False if scalar else None
-        return tuple(given.get(key, default) for key in names)
+        return tuple(given.get(key, False if scalar else None) for key in names)
     values = tuple(given) if isinstance(given, list | tuple) else None
     if values is None or len(values) != len(names):
         raise InvalidArgument(
@@ -226,14 +222,12 @@ def prepared(
 
     The report of a person who was not asked is equally likely in every category.
     """
-    silent = [says_nothing(part.mechanism) for part in parts]
-    if 0 < sum(silent) < len(parts):
-        asked = [part for part, nothing in zip(parts, silent, strict=True) if not nothing]
+    asked = [part for part in parts if not says_nothing(part.mechanism)]
+    if 0 < len(asked) < len(parts):
         made, spec = prepared(asked, candidates, other, name)
         unasked = replace(UNASKED, Q=np.ones((spec.k, 1)), categories=spec.labels)
-        rest = iter(made)
-        pairs = zip(parts, silent, strict=True)
-        return [replace(part, mechanism=unasked) if s else next(rest) for part, s in pairs], spec
+        told = dict(zip(map(id, asked), made, strict=True))
+        return [told.get(id(part)) or replace(part, mechanism=unasked) for part in parts], spec
     mechanism = parts[0].mechanism
     wanted = _wanted_other(other, mechanism, candidates, name)
     over = candidates if mechanism.is_open else None
@@ -241,35 +235,32 @@ def prepared(
         labels = common_labels([part.mechanism for part in parts], over, "groups")
     except NotAvailable as error:
         raise NotAvailable(f"{name}: {error}") from None
-    taken = f"is the category of {name} that other=True adds"
-    few = f"leave {name} fewer than two categories"
-    if mechanism.is_open:
-        if wanted and OTHER in labels:
-            raise InvalidArgument("candidates", OTHER, taken)
-        if wanted:
-            labels = labels.append(pd.Index([OTHER]))
-            return list(parts), VariableSpec(labels, candidates, wanted)
-        if len(labels) < 2:
-            raise InvalidArgument("candidates", list(labels), few)
-        return list(parts), VariableSpec(labels, candidates, complete=False)
-    if candidates is None:
+    if candidates is None and not mechanism.is_open:
         return list(parts), VariableSpec(labels)
-    remedy = f"must be a list of categories of {name}"
-    if isinstance(candidates, int | np.integer | Iterator):
-        raise InvalidArgument("candidates", candidates, remedy)
-    if isinstance(getattr(candidates, "dtype", None), pd.CategoricalDtype):
-        candidates = listed("candidates", candidates, remedy)  # what is there, not the categories
-    keep = as_labels("candidates", candidates, least=1)
-    encode("candidates", keep.tolist(), labels)  # refuses what is no category
-    if len(keep) == len(labels):
-        if wanted:
-            remedy = f"are all categories of {name}: nothing is left for Other, leave other= out"
-            raise InvalidArgument("candidates", list(keep), remedy)
-        return list(parts), VariableSpec(labels)
+    keep = labels
+    if not mechanism.is_open:
+        remedy = f"must be a list of categories of {name}"
+        if isinstance(candidates, int | np.integer | Iterator):
+            raise InvalidArgument("candidates", candidates, remedy)
+        if isinstance(getattr(candidates, "dtype", None), pd.CategoricalDtype):
+            candidates = listed("candidates", candidates, remedy)  # what is there alone
+        keep = as_labels("candidates", candidates, least=1)
+        encode("candidates", keep.tolist(), labels)  # refuses what is no category
+        if len(keep) == len(labels):
+            if wanted:
+                remedy = (
+                    f"are all categories of {name}: nothing is left for Other, leave other= out"
+                )
+                raise InvalidArgument("candidates", list(keep), remedy)
+            return list(parts), VariableSpec(labels)
     if wanted and OTHER in keep:
-        raise InvalidArgument("candidates", OTHER, taken)
+        remedy = f"is the category of {name} that other=True adds"
+        raise InvalidArgument("candidates", OTHER, remedy)
     if not wanted and len(keep) < 2:
-        raise InvalidArgument("candidates", list(keep), few)
+        raise InvalidArgument("candidates", list(keep), f"leave {name} fewer than two categories")
+    if mechanism.is_open:
+        labels = labels.append(pd.Index([OTHER])) if wanted else labels
+        return list(parts), VariableSpec(labels, candidates, wanted, bool(wanted))
     try:
         lumped = [lump(part, keep, OTHER if wanted else _REST) for part in parts]
     except NotAvailable as error:
@@ -314,12 +305,12 @@ def _wanted_other(other: Any, mechanism: Any, candidates: Any, name: str) -> str
     if chosen:
         return "product" if mechanism.is_open else "lump"
     if (other == "lump") == mechanism.is_open:
-        remedy = (
-            f"{name} takes 'product' or 'fpe16', or True: its answers cannot be listed"
-            if mechanism.is_open
-            else f"{name} knows its categories: use True, which lumps exactly where that is "
-            "possible, or fit all of them, candidates=None, and add up cells of the table"
-        )
+        remedy = f"{name} takes 'product' or 'fpe16', or True: its answers cannot be listed"
+        if not mechanism.is_open:
+            remedy = (
+                f"{name} knows its categories: use True, which lumps exactly where that is "
+                "possible, or fit all of them, candidates=None, and add up cells of the table"
+            )
         raise InvalidArgument("other", other, remedy)
     return str(other)
 
@@ -456,17 +447,7 @@ class JointGroup:
         channels: list[Any] = self.channels
         return combinations_of(list(map(np.transpose, channels))), seen
 
-    @property
-    def are_listed(self) -> bool:
-        """Whether all reports of each variable are listed."""
-        return all(Q is not None for Q in self.channels)
-
-    def rules_out(self, v: int, p: Array) -> bool:
-        """Whether p makes a report of variable v impossible that some category can give."""
-        Q = self.channels[v]
-        return Q is not None and bool(np.any(Q.any(axis=0) & (p @ Q <= 0.0)))
-
-    def uncertain(self, p: Array) -> npt.NDArray[np.bool_]:
+    def uncertain(self, p: Array) -> Array:
         """Cells, shape (k,), whose frequency the reports leave open if the estimate is p."""
         each = zip(self.channels, self.labels, self.specs, strict=True)
         Q = [np.ones((1, s.k)) if y is None or own is None else own.T for own, y, s in each]
@@ -474,7 +455,7 @@ class JointGroup:
             return np.ones(p.size, dtype=bool)
         p = np.where(p > _ZERO, p, 0.0)
         proofs = np.where(along(p, Q) > 0.0, 0.0, 1.0)
-        return np.asarray((along(proofs, map(np.transpose, Q)) <= 0.0) | (p > 0.0))
+        return (along(proofs, map(np.transpose, Q)) <= 0.0) | (p > 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -532,7 +513,7 @@ class Scores:
         """
         scores = self.likelihoods[v].W[rows] / self.means[v][rows, None] - 1.0
         scores[np.abs(scores) < _ROUNDING] = 0.0
-        return np.asarray(scores if to is None else scores @ to)
+        return scores if to is None else scores @ to
 
     def of_respondents(self, v: int, block: slice) -> Array:
         """Centred scores of variable v of the group's combinations in a block, shape (b, k)."""

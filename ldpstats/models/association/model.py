@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from itertools import compress
 from operator import attrgetter
 from typing import Any
@@ -15,19 +16,24 @@ import pandas as pd
 from ldpstats.arguments import Array, boolean, one_of
 from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotAvailable
 from ldpstats.estimators import JOINT_ESTIMATORS
-from ldpstats.estimators.base import Estimator, SelectingEstimator
-from ldpstats.estimators.likelihood import MLE
+from ldpstats.estimators.base import Estimator, MomentsEstimator, SelectingEstimator
+from ldpstats.estimators.likelihood import MLE, OneStep
 from ldpstats.hints import Model
 from ldpstats.inference.tests import TestResult
+from ldpstats.likelihood.covariance import Uncertain, without_rounding
 from ldpstats.likelihood.joint import JointMoments
 from ldpstats.likelihood.rows import Likelihood, Solution
 from ldpstats.mechanisms.base import joint_epsilon, protect_some
 from ldpstats.models.association.evidence import (
     Evidence,
     cell_law,
-    estimated,
+    covariance_of,
+    dispersion,
+    information,
     maximum,
+    one_step,
     simulated,
+    unconstrained,
 )
 from ldpstats.models.association.groups import (
     JointGroup,
@@ -39,8 +45,9 @@ from ldpstats.models.association.groups import (
     variable_names,
 )
 from ldpstats.models.association.results import AssociationResults, made_of
-from ldpstats.models.frequency.model import FrequencyModel, settings_of
+from ldpstats.models.frequency.model import settings_of
 from ldpstats.models.frequency.tests import misfit, warn_of_doubts
+from ldpstats.models.plots import fitting
 from ldpstats.models.posterior.draws import ENGINES, frequency_posterior
 from ldpstats.models.posterior.results import Origin, TablePosterior, table_law
 
@@ -165,25 +172,14 @@ class AssociationModel(Model):
         sizes = " x ".join(map(str, self.sizes))
         return f"AssociationModel({', '.join(self.names)}: {sizes}; n={self.nobs})"
 
-    @property
-    def nobs(self) -> int:
-        """Number of respondents."""
-        return self.evidence.nobs
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """Categories of each variable."""
-        return self.evidence.sizes
+    nobs = property(attrgetter("evidence.nobs"), doc="Number of respondents.")
+    sizes = property(attrgetter("evidence.sizes"), doc="Categories of each variable.")
+    margins = property(attrgetter("evidence.margins"), doc="The model of each variable alone.")
 
     @property
     def shared_cohorts(self) -> bool:
         """Whether variables share the cohorts of their respondents."""
         return any(group.counts.shared_cohorts for group in self.evidence.groups)
-
-    @property
-    def margins(self) -> tuple[FrequencyModel, ...]:
-        """The model of each variable alone."""
-        return self.evidence.margins
 
     # -- problems ----------------------------------------------------------------------------
 
@@ -236,16 +232,8 @@ class AssociationModel(Model):
             "thresholded", "cvxpy"; or an estimator object. Whatever it is, intervals rest on
             "moments-gls", over candidates on "inversion", and where reports are bits on "one_step";
             the moments that are asked for by name are their own.
-        cov_type : {"default", "linear", "fpe16"}
-            Covariance of `params`: "default" is the information on the tangent space of the simplex
-            for likelihood estimates; "linear" that of the unconstrained estimate; "fpe16" the
-            inverse information without the constraint (FPE16 III-C), which overstates.
-        progress : bool
-            Whether a bar on standard error shows how far the gap of the likelihood has fallen.
-
-        Returns
-        -------
-        AssociationResults
+        cov_type, progress
+            As for `FrequencyModel.fit`.
 
         Raises
         ------
@@ -256,13 +244,9 @@ class AssociationModel(Model):
 
         Warns
         -----
-        ConvergenceWarning
-            When the estimator stops before its certificate is reached.
-        MisfitWarning
-            When the goodness of fit of a variable's own reports has a p-value below .001, other
-            than for answers that are known not to be among the candidates.
-        LDPWarning
-            When the condition number of the channels together is above 1e8.
+        ConvergenceWarning, MisfitWarning, LDPWarning
+            As `FrequencyModel.fit`, of the estimator, of a variable's own reports, and of the
+            channels together.
         """
         cov_type = one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
         progress = boolean("progress", progress)
@@ -272,10 +256,41 @@ class AssociationModel(Model):
         if not isinstance(method, Estimator):
             name = "mle" if method is None else method
             estimator = JOINT_ESTIMATORS[one_of("method", name, tuple(JOINT_ESTIMATORS))]()
-        evidence = self.evidence
-        problem, linear, solution, fitted, kind, by_moments = estimated(
-            evidence, estimator, cov_type, progress
-        )
+        evidence, is_dual = self.evidence, isinstance(estimator, OneStep)
+        by_name = isinstance(estimator, MomentsEstimator) and not is_dual  # rests on linear ones
+        if cov_type == "fpe16" and (by_name or is_dual):
+            raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
+        problem = unconstrained(evidence, by_name)
+        V, factor, variances = covariance_of(problem), dispersion(evidence), None
+        if V is not None:
+            V = V.scaled(factor)
+        elif len(problem.strata) == 1:
+            variances = problem.variances() * factor
+        linear = Uncertain(problem.estimate()[0], V, variances=variances)
+        if is_dual:
+            solution, V, kind = one_step(evidence, estimator)
+        elif by_name:
+            solution, kind = estimator.solve(evidence.moments), "none (too large)"
+            V = plain = None if V is None else covariance_of(evidence.moments)
+            if plain is not None:
+                V, kind = estimator.covariance(evidence.moments, solution, plain), "linear"
+                if V.factors is None:
+                    V = without_rounding(V.matrix(), plain.variances().max())
+        else:
+            with fitting() if progress else nullcontext():
+                if isinstance(estimator, MLE) and estimator.constraints is None:
+                    solution = maximum(evidence, estimator)
+                else:
+                    solution = estimator.solve(evidence.likelihood)
+                if cov_type == "linear":
+                    kind = "linear"
+                elif estimator.without_errors:
+                    V, kind = None, estimator.without_errors
+                else:
+                    V, kind = information(evidence, solution.p, cov_type == "fpe16")
+        p, llf = solution.p, np.nan
+        if p.min() >= 0.0 and abs(p.sum() - 1.0) <= 1e-9:  # else it is no distribution
+            llf = evidence.likelihood.loglike(p)
         margin_fits = [model.fit_quietly("inversion") for model in self.margins]
         devices = list(map(attrgetter("counts.mechanisms"), evidence.groups))
         columns = zip(self.names, zip(*devices, strict=True), strict=True)
@@ -289,7 +304,7 @@ class AssociationModel(Model):
             lacking=self._lacking,
             unprotected=tuple(unprotected),
             law=cell_law(evidence, problem, linear.covariance),
-            fitted=fitted,
+            fitted=Uncertain(p, V),
             linear=linear,
             method=method if isinstance(method, str) else estimator.name,
             settings=settings_of(estimator),
@@ -299,11 +314,11 @@ class AssociationModel(Model):
             epsilon=max(map(joint_epsilon, devices)),
             sources=self.sources,
             is_partial=any(map(attrgetter("is_partial"), margin_fits)),
-            llf=evidence.loglike(solution.p),
+            llf=llf,
             **solution.ended,
             **made_of(evidence, solution),
         )
-        remedy = "" if by_moments else "answers that are not listed are ignored: use other=True"
+        remedy = "" if by_name else "answers that are not listed are ignored: use other=True"
         each = zip(self.names, self.margins, margin_fits, evidence.specs, strict=True)
         doubts = [  # of each variable alone, which its mechanism cannot make
             f"{name}: {words}"
@@ -320,20 +335,12 @@ class AssociationModel(Model):
 
         Parameters
         ----------
-        rng : numpy.random.Generator
-            The same seed gives the same draws.
+        rng, draws, engine
+            As for `FrequencyModel.fit_posterior`.
         prior : Dirichlet, LogisticNormal, Margins or None
             See `ldpstats.priors`. Of the cells: a Dirichlet law with one concentration or one by
             cell, or a logistic normal; `Margins` for what is known of single variables. None is the
             flat one, ``Dirichlet(1.0)``.
-        draws : int
-            Over all 16 chains, at least 160; rounded up to a multiple of 16.
-        engine : {"hmc", "pymc"}
-            The package's own Hamiltonian Monte Carlo, or PyMC's (extra `bayes`).
-
-        Returns
-        -------
-        TablePosterior
 
         Raises
         ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array
+from ldpstats.labels import Labels
 from ldpstats.models.plots import LONGEST_LABEL as LONGEST_TICK
 from ldpstats.models.plots import (
     axes_of,
@@ -21,10 +23,12 @@ from ldpstats.models.plots import (
     interval_name,
     labels_of,
     longest_label,
+    new_figure,
     percent_text,
     plot_cells,
     plot_groups,
     plot_rows,
+    set_figure_title,
     set_title,
     settle,
     variable_name,
@@ -51,8 +55,12 @@ def plot_heat_map(
     ax: Axes | None = None,
     title: str = "",
     z: npt.ArrayLike | None = None,
+    largest: float = 1e-12,
 ) -> Axes:
-    """Draw a joint table as a heat map, with the interval of each cell or its departures z."""
+    """Draw a joint table as a heat map, with the interval of each cell or its departures z.
+
+    Colours are of frequencies up to the `largest`, if that is not in the table.
+    """
     p, low, high = map(np.asarray, (table, low, high))
     # decimals of percentages that show two digits of the usual half-width
     half = 50 * float(np.median(high - low))
@@ -63,7 +71,7 @@ def plot_heat_map(
         certain, values, alone = low > 0, p, percent
         ends = zip(percent, (100 * low).flat, (100 * high).flat, strict=True)
         texts = [f"{e}\n[{a:.{digits}f}, {b:.{digits}f}]" for e, a, b in ends]
-        how = {"limits": (min(0.0, p.min()), max(p.max(), 1e-12)), "hatched": ~certain}
+        how = {"limits": (min(0.0, p.min()), max(p.max(), largest)), "hatched": ~certain}
         how |= {"bar": "frequency", "form": lambda value, _: percent_text(value)}
     else:
         values = np.asarray(z)
@@ -75,6 +83,26 @@ def plot_heat_map(
     labels = labels_of(table.index), labels_of(table.columns)
     how |= {"certain": certain, "note": _HATCHED}
     return plot_cells(values, labels, (texts, alone), ax, title, of, **how)
+
+
+def plot_heat_maps(
+    tables: Mapping[str, tuple[pd.DataFrame, npt.ArrayLike, npt.ArrayLike]], title: str
+) -> Any:
+    """Draw heat maps beside each other, with one scale of colours: a table with its intervals."""
+    frames = [frame for frame, _, _ in tables.values()]
+    k1, k2 = frames[0].shape
+    columns = min(len(tables), 3)
+    rows = -(-len(tables) // columns)
+    wide = 1.9 + 0.07 * longest_label(frames[0].index) + k2 * float(np.clip(9.0 / k2, 0.36, 1.1))
+    figure = new_figure(columns * wide, rows * (1.7 + 0.5 * k1))
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    largest = max(float(frame.to_numpy().max()) for frame in frames)
+    for ax, (name, (frame, low, high)) in zip(panels, tables.items(), strict=False):
+        plot_heat_map(frame, low, high, ax, axis_labels([name], LONGEST_TICK)[0], largest=largest)
+    for ax in panels[len(tables) :]:
+        ax.remove()
+    set_figure_title(figure, title)
+    return panels[: len(tables)]
 
 
 def plot_conditional(
@@ -125,6 +153,7 @@ def plot_mosaic(
     (k1, k2 - 1), the intervals of cumulative conditional frequencies.
     """
     from matplotlib.cm import ScalarMappable
+    from matplotlib.patches import Rectangle
 
     p, (cmap, norm), own = table.to_numpy(), _departure_colours(), ax is None
     k1, k2 = p.shape
@@ -135,61 +164,52 @@ def plot_mosaic(
     left = np.cumsum(wide) - wide + _GAP * (np.cumsum(wide > 0) - 1)
     conditional = p / np.where(wide > 0, wide, 1.0)[:, None]
     ends = np.hstack([np.zeros((len(p), 1)), np.cumsum(conditional, axis=1)])
-    tiles = np.stack([*np.broadcast_arrays(left[:, None], ends[:, :-1], wide[:, None])], axis=-1)
-    tiles = np.concatenate([tiles, np.diff(ends)[..., None]], axis=-1)  # x, y, width, height
-    shown = wide > 0
-    _fill(ax, tiles[shown], cmap(norm(z))[shown])
-    hatch(ax, tiles[(low <= 0) & (p > 0)], "0.5")
-    side = _name_mosaic(ax, table, left, wide, ends)
-    notes = [_HATCHED] if np.any((low <= 0) & (p > 0)) else []
-    notes.append("bars: intervals of the boundaries between tiles")
-    if not shown.all():
-        absent = ", ".join(np.array(labels_of(table.index))[~shown])
-        notes.append(f"of frequency 0, not shown: {absent}")
-    lines = in_lines("\n".join(notes), ax, float(ax.xaxis.label.get_fontsize()))
-    ax.set_xlabel(f"{variable_name(table.index, 'X')}\n{lines}")
-    set_title(ax, title)
-    settle(ax, colour_bar(ax, ScalarMappable(norm, cmap), _Z_LABEL), wide[shown], own)
-    set_title(ax, title)  # in lines as wide as the axes are now
-    names = labels_of(table.columns)
-    _move_apart(ax, side.yaxis, names, np.asarray(side.get_yticks()), ax.get_xlim()[1])
-    if ax.get_xticklabels()[0].get_rotation():  # some columns are narrower than their labels
-        ax.tick_params(axis="x", pad=_LEADER)
-        at = left[shown] + wide[shown] / 2
-        _move_apart(ax, ax.xaxis, list(np.array(labels_of(table.index))[shown]), at, 1.0)
-    _draw_bars(ax, *bars, left, wide)
-    return ax
-
-
-def _fill(ax: Axes, tiles: Array, colours: Array) -> None:
-    """Draw tiles (x, y, width, height) in their colours."""
-    from matplotlib.patches import Rectangle
-
-    for (x, y, wide, high), colour in zip(
-        tiles.reshape(-1, 4), colours.reshape(-1, 4), strict=True
-    ):
-        tile = Rectangle((x, y), wide, high, facecolor=colour, edgecolor="white", lw=0.8)
+    parts = left[:, None], ends[:, :-1], wide[:, None], np.diff(ends)  # x, y, width, height
+    tiles, shown = np.stack(np.broadcast_arrays(*parts), axis=-1), wide > 0
+    each, colours = tiles[shown].reshape(-1, 4), cmap(norm(z))[shown].reshape(-1, 4)
+    for (x, y, w, h), colour in zip(each, colours, strict=True):
+        tile = Rectangle((x, y), w, h, facecolor=colour, edgecolor="white", lw=0.8)
         tile.set_in_layout(False)  # it is inside the axes: the layout need not look at it
         ax.add_patch(tile)
-
-
-def _name_mosaic(ax: Axes, table: pd.DataFrame, left: Array, wide: Array, ends: Array) -> Any:
-    """Labels of X below their columns; those of Y on an axis beside the tiles of the last."""
-    shown = np.flatnonzero(wide)
-    ax.set_xticks(left[shown] + wide[shown] / 2, np.array(labels_of(table.index))[shown])
+    hatch(ax, tiles[(low <= 0) & (p > 0)], "0.5")
+    # labels of X below their columns; those of Y on an axis beside the tiles of the last
+    middles, rows = left[shown] + wide[shown] / 2, np.array(labels_of(table.index))
+    last, columns = ends[shown][-1], labels_of(table.columns)
+    ax.set_xticks(middles, rows[shown])
     ax.set_xlim(0.0, float(left[-1] + wide[-1]))
     ax.set_ylim(1.0, 0.0)
     ax.set_ylabel("cumulative conditional frequency")
     ax.yaxis.set_major_formatter(lambda value, _: percent_text(value))
     ax.tick_params(axis="x", length=0)
-    ax.spines[:].set_visible(False)
     side = ax.secondary_yaxis("right")
-    middle = (ends[shown[-1], :-1] + ends[shown[-1], 1:]) / 2
-    side.set_yticks(middle, labels_of(table.columns))
+    side.set_yticks((last[:-1] + last[1:]) / 2, columns)
     side.tick_params(length=0, pad=_LEADER)
-    side.spines[:].set_visible(False)
+    for one in (ax, side):
+        one.spines[:].set_visible(False)
     side.set_ylabel(variable_name(table.columns, "Y"))
-    return side
+    notes = [_HATCHED] if np.any((low <= 0) & (p > 0)) else []
+    notes.append("bars: intervals of the boundaries between tiles")
+    if not shown.all():
+        notes.append(f"of frequency 0, not shown: {', '.join(rows[~shown])}")
+    lines = in_lines("\n".join(notes), ax, float(ax.xaxis.label.get_fontsize()))
+    ax.set_xlabel(f"{variable_name(table.index, 'X')}\n{lines}")
+    set_title(ax, title)
+    settle(ax, colour_bar(ax, ScalarMappable(norm, cmap), _Z_LABEL), wide[shown], own)
+    set_title(ax, title)  # in lines as wide as the axes are now
+    _move_apart(ax, side.yaxis, columns, np.asarray(side.get_yticks()), ax.get_xlim()[1])
+    if ax.get_xticklabels()[0].get_rotation():  # some columns are narrower than their labels
+        ax.tick_params(axis="x", pad=_LEADER)
+        _move_apart(ax, ax.xaxis, list(rows[shown]), middles, 1.0)
+    # intervals of the boundaries between tiles, side by side in each column
+    steps, there = (wide / k2)[:, None], np.broadcast_to(shown[:, None], bars[0].shape)
+    points = 72 / ax.figure.dpi * ax.bbox.width / float(np.diff(ax.get_xlim())[0])
+    x = (left[:, None] + steps * np.arange(1, k2))[there]
+    cap, thin = np.minimum(0.3 * steps, 0.006), np.minimum(1.2, 0.4 * points * steps)
+    cap, thin = (np.broadcast_to(v, there.shape)[there] for v in (cap, thin))
+    bottom, top = (end[there] for end in bars)
+    ax.vlines(x, bottom, top, color="black", lw=thin)  # thin in narrow columns
+    ax.hlines([*bottom, *top], [*(x - cap)] * 2, [*(x + cap)] * 2, color="black", lw=[*thin] * 2)
+    return ax
 
 
 def _move_apart(ax: Axes, axis: Any, names: list[str], middle: Array, edge: float) -> None:
@@ -216,20 +236,6 @@ def _move_apart(ax: Axes, axis: Any, names: list[str], middle: Array, edge: floa
             line.set_in_layout(False)
 
 
-def _draw_bars(ax: Axes, low: Array, high: Array, left: Array, wide: Array) -> None:
-    """Intervals of the boundaries between tiles, side by side in each column."""
-    steps = wide / (low.shape[1] + 1)
-    at = left[:, None] + steps[:, None] * np.arange(1, low.shape[1] + 1)
-    points = 72 / ax.figure.dpi * ax.bbox.width / float(np.diff(ax.get_xlim())[0])
-    thin = np.minimum(1.2, 0.4 * points * steps)  # lines of narrow columns
-    cap = np.minimum(0.3 * steps, 0.006)
-    shown = np.broadcast_to(wide[:, None] > 0, low.shape)
-    x, bottom, top = at[shown], low[shown], high[shown]
-    cap, thin = (np.broadcast_to(v[:, None], low.shape)[shown] for v in (cap, thin))
-    ax.vlines(x, bottom, top, color="black", lw=thin)
-    ax.hlines([*bottom, *top], [*(x - cap)] * 2, [*(x + cap)] * 2, color="black", lw=[*thin] * 2)
-
-
 def _departure_colours() -> tuple[Colormap, BoundaryNorm]:
     """Bands of z values: blue for too few, grey for nothing established, red for too many."""
     import matplotlib
@@ -251,12 +257,12 @@ _THIN = 0.015  # of the width or the height of a mosaic
 class Merging:
     """Which categories of a table are drawn together."""
 
-    rows: npt.NDArray[np.int64]  # (k1,) group of each category
-    columns: npt.NDArray[np.int64]  # (k2,)
-    labels: tuple[pd.Index[Any], pd.Index[Any]]  # of the groups
+    rows: Array  # (k1,) group of each category
+    columns: Array  # (k2,)
+    labels: tuple[Labels, Labels]  # of the groups
 
     @property
-    def cells(self) -> npt.NDArray[np.int64]:
+    def cells(self) -> Array:
         """Group of each cell, shape (k1 k2,)."""
         return (self.rows[:, None] * len(self.labels[1]) + self.columns).ravel()
 
@@ -286,9 +292,7 @@ def merging(table: pd.DataFrame) -> Merging:
     return Merging(rows, columns, (row_labels, column_labels))
 
 
-def _groups(
-    labels: pd.Index[Any], thin: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.int64], pd.Index[Any]]:
+def _groups(labels: Labels, thin: Array) -> tuple[Array, Labels]:
     """Groups of categories, the thin ones together in the last: two of them at least.
 
     Where fewer than two others were left, there would be nothing to see, and all stay.

@@ -18,26 +18,19 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import (
-    Array,
-    boolean,
-    level,
-    listed,
-    numbers,
-    one_of,
-)
+from ldpstats.arguments import Array, boolean, level, listed, numbers, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference import intervals
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tables import effects
 from ldpstats.inference.tables import independence as tables
+from ldpstats.inference.tables.permutation import permutation_pvalue
 from ldpstats.inference.tables.ratio import Effect, beside
 from ldpstats.inference.tails import CellLaw
 from ldpstats.inference.tests import TestResult, pvalue_text, z_test
-from ldpstats.labels import labels_to_json, position, two_positions
+from ldpstats.labels import Labels, position, two_positions
 from ldpstats.likelihood.covariance import Covariance, Uncertain, project_simplex
 from ldpstats.likelihood.rows import Solution
 from ldpstats.mechanisms.base import joint_epsilon
@@ -47,19 +40,25 @@ from ldpstats.models.association.evidence import (
     Tallies,
     cell_law,
     check_options,
-    collapsed,
     covariance_of,
     dispersion,
+    likelihood_ratio,
     likelihood_ratio_test,
-    named_test,
-    null_covariance,
+    maximum,
+    mutual_df,
+    null_hypothesis,
+    pearson_test,
     rests_on,
     score_test,
+    simulated,
     smallest_expected,
     trend_test,
+    unconstrained,
     wald_test,
     z_values,
 )
+from ldpstats.models.association.groups import JointGroup
+from ldpstats.models.frequency.intervals import LARGEST_INFORMATION
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.layout import (
@@ -79,6 +78,7 @@ from ldpstats.models.layout import (
 )
 from ldpstats.models.plots import maybe_bar, title_text
 from ldpstats.models.results import JointTable, Results, missing_notes, warn_of_method
+from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Counts
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ _FEW = 10.0  # reports of a cell or combination below which normal laws are doub
 _FEW_UNDER_NULL = 2.0  # the same for covariances under the hypothesis
 _ROOM = 60  # characters of the labels of a cell together
 _NAMED = 3  # cells that a note names
+_SURVEYS = 199  # that a bootstrap simulates
+_LEVELS = 1e-300, 1.0 - 1e-9  # least and largest level of a test
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +103,7 @@ class TableResults(JointTable, Results):
     unprotected: tuple[str, ...]
 
     @cached_property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         """One entry per cell, row-major."""
         return pd.MultiIndex.from_product(self.labels, names=self.names)
 
@@ -163,7 +165,9 @@ class TableResults(JointTable, Results):
         self._refuse_more_than_two()
         small = self.sizes == (2, 2)  # no table of larger ones gains by unseen cells
         V = self._spread(alpha) if small else self.linear.known()
-        p, normal = self._independence_pvalue(), self._normal(alpha)
+        test: TestResult | None = self.independence  # type: ignore[attr-defined]  # of both kinds
+        p = None if test is None else self._normal(float(np.clip(test.pvalue, *_LEVELS)))
+        normal = self._normal(alpha)
         effect = replace(effects.cramers_v(self.linear_table, V, normal, p), alpha=alpha)
         return beside(effect, tables.fitted_cramers_v(self._maximum)) if self.is_maximum else effect
 
@@ -186,6 +190,17 @@ class TableResults(JointTable, Results):
                 remedy += "; margins() has the distribution of one"
             raise InvalidArgument("names", asked, remedy)
         return list(map(known.index, chosen))
+
+    def _of_some(self, keep: Sequence[int]) -> dict[str, Any]:
+        """What tables of some of the variables have of these."""
+        names = tuple([self.names[v] for v in keep])
+        return {
+            "names": names,
+            "labels": tuple([self.labels[v] for v in keep]),
+            "sources": tuple([self.sources[v] for v in keep]),
+            "unprotected": tuple([name for name in names if name in self.unprotected]),
+            "lacking": (),  # of respondents who lacked a variable that is no longer there, too
+        }
 
     def _given(self, name: str, variable: object) -> int:
         """The place of one of three variables."""
@@ -213,10 +228,6 @@ class TableResults(JointTable, Results):
     def conditional(self, on: str | None = None, alpha: float = 0.05) -> pd.DataFrame:
         """Conditional distributions of the other variable given the categories of one."""
 
-    @abstractmethod
-    def _independence_pvalue(self) -> float | None:
-        """That of `test_independence()`, at a level of the normal law; None without."""
-
     @property
     def _maximum(self) -> Array:
         """The maximum likelihood table, (k1, k2), nan where it was not fitted."""
@@ -224,10 +235,10 @@ class TableResults(JointTable, Results):
         return (estimate if self.is_maximum else np.full(estimate.size, np.nan)).reshape(self.sizes)
 
     def _places(self, name: str, axis: int, labels: Any) -> Any:
-        """Places of two `rows` or `columns`, or of one `column`, among those of the variable."""
+        """Places of two `rows` or `columns`, or of one label, among those of the variable."""
         known = self.labels[axis]
         remedy = f"is no category of {self.names[axis]}: {list(known)}"
-        find = position if name == "column" else two_positions
+        find = two_positions if name in ("rows", "columns") else position
         return find(name, labels, known, remedy)
 
     def _risk(
@@ -306,12 +317,11 @@ class TableResults(JointTable, Results):
             Cells with their intervals; departures from independence in standard errors; tiles whose
             area is the frequency, coloured by these departures; or the shares of `conditional` as
             bars with their intervals, of two answers those of the second alone. A mosaic draws
-            categories that would be too thin to read together, as "other (n)".
+            categories that would be too thin to read together, as "other (n)". Of three variables
+            there are heat maps alone, of the first two for each category of the third.
         ax : matplotlib Axes, optional
-        alpha : float
-            One minus the coverage of the intervals.
-        title : str, optional
-            "" for none; by default the variables and the number of respondents.
+        alpha, title
+            As for `FrequencyResults.plot`.
         on : str, optional
             For "conditional", the variable in the condition; the first by default.
         panels : bool
@@ -319,21 +329,28 @@ class TableResults(JointTable, Results):
 
         Returns
         -------
-        matplotlib Axes, with `panels` an array of them
+        matplotlib Axes; with `panels`, and of three variables, an array of them
 
         Raises
         ------
         InvalidArgument
             If `kind`, `ax`, `alpha` or `title` is invalid.
         NotAvailable
-            For more than two variables, and for a mosaic of negative estimates.
+            For more variables, other plots of three, and a mosaic of negative estimates.
         """
-        from ldpstats.models.association.plots import plot_conditional, plot_heat_map
+        from ldpstats.models.association.plots import (
+            merging,
+            plot_conditional,
+            plot_heat_map,
+            plot_mosaic,
+        )
 
         kind = one_of("kind", kind, ("heatmap", "departures", "mosaic", "conditional"))
         for name, value in (("on", on), ("panels", boolean("panels", panels) or None)):
             if value is not None and kind != "conditional":
                 raise InvalidArgument(name, value, 'goes with kind="conditional"')
+        if kind == "heatmap" and len(self.names) == 3:
+            return self._heat_maps(ax, level(alpha), title)
         self._refuse_more_than_two()
         if kind == "conditional":
             if panels and ax is not None:
@@ -344,16 +361,11 @@ class TableResults(JointTable, Results):
             return plot_conditional(frame, alpha, ax, title_text(title, names), panels)
         bounds = self.conf_int(level(alpha))
         words = title_text(title, f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}")
-        if kind == "mosaic":
-            return self._mosaic(bounds, ax, alpha, words)
-        low, high = bounds.to_numpy().T.reshape(2, *self.sizes)
-        z = self.departures() if kind == "departures" else None
-        return plot_heat_map(self.table, low, high, ax, words, z)
-
-    def _mosaic(self, bounds: pd.DataFrame, ax: Axes | None, alpha: float, title: str) -> Axes:
-        """With categories that are too thin to read merged, and the intervals of their sums."""
-        from ldpstats.models.association.plots import merging, plot_mosaic
-
+        if kind != "mosaic":
+            low, high = bounds.to_numpy().T.reshape(2, *self.sizes)
+            z = self.departures() if kind == "departures" else None
+            return plot_heat_map(self.table, low, high, ax, words, z)
+        # categories that are too thin to read are merged, with the intervals of their sums
         if np.any(self.fitted.estimate < 0.0):
             raise NotAvailable(
                 f"a mosaic has no tiles for negative estimates of {self.method!r}: fit 'mle'"
@@ -365,7 +377,22 @@ class TableResults(JointTable, Results):
         low = merged.chosen(bounds["lower"].to_numpy(), normal[:, 0]).reshape(linear.shape)
         _, lower, upper, _ = effects.conditionals(linear, V, 0, size, cumulative=True)
         z, bars = z_values(*effects.departures(linear, V)), (lower[:, :-1], upper[:, :-1])
-        return plot_mosaic(merged.sums(self.fitted.estimate), low, z, bars, ax, title)
+        return plot_mosaic(merged.sums(self.fitted.estimate), low, z, bars, ax, words)
+
+    def _heat_maps(self, ax: Axes | None, alpha: float, title: str | None) -> Any:
+        """Cells of the first two variables, a panel for each category of the third."""
+        from ldpstats.models.association.plots import plot_heat_maps
+
+        if ax is not None:
+            raise InvalidArgument("ax", ax, "is for two variables: leave it out")
+        bounds = self.conf_int(alpha).to_numpy().T.reshape(2, *self.sizes)
+        (x, y, z), p = self.names, self.fitted.estimate.reshape(self.sizes)
+        axes = [pd.Index(own, name=name) for own, name in zip(self.labels, self.names, strict=True)]
+        tables = {
+            f"{z} = {label}": (pd.DataFrame(p[..., i], *axes[:2]), *bounds[..., i])
+            for i, label in enumerate(axes[2])
+        }
+        return plot_heat_maps(tables, title_text(title, f"{x}, {y} and {z}, n = {self.nobs:,}"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -382,14 +409,8 @@ class AssociationResults(TableResults):
 
     Attributes
     ----------
-    table : DataFrame, or Series with a MultiIndex for three or more variables
-        Estimated frequencies of the cells; the first variable in rows, no margins.
-    linear_table : the same
-        The unconstrained estimate, unbiased to first order; it may leave [0, 1].
-    names : tuple of str
-        Names of the variables.
-    labels : tuple of Index
-        Categories of each variable.
+    names, labels : tuple of str, tuple of Index
+        Of the variables, and of the categories of each.
     nobs, n_missing : int
         Respondents whose reports the estimate rests on, and those who were left out because a
         report was missing.
@@ -409,8 +430,7 @@ class AssociationResults(TableResults):
     smallest_expected : float
         Smallest count of a pair of reports that is expected under independence.
     llf, gap, gap_nats : float
-        Log-likelihood at `params` in nats, and its certificate: no other p gains more than
-        `gap_nats` nats, or `gap` per respondent; nan for estimates that maximise no likelihood.
+        As of `FrequencyResults`.
     independence : TestResult or None
         The score test of independence; None where a variable does not vary.
     law : CellLaw or None
@@ -423,20 +443,6 @@ class AssociationResults(TableResults):
     evidence : Evidence or None
         Tallies of the reports, where at most 16,384 combinations are possible: the other tests rest
         on them. No more of the reports is kept; `to_dict` has them where all categories are known.
-
-    Methods
-    -------
-    conf_int, cov_params, summary_frame, summary, plot
-        Intervals, covariances, and all of it as a table, in print or as a figure.
-    to_frame, glance, to_maketables
-        Tables of data: a row for each estimate, one row in all, and for the package maketables.
-    margins, collapse, conditional, odds_ratio, risk_difference, risk_ratio, cramers_v
-        Margins, tables of some of the variables, conditional frequencies and effects, with their
-        intervals.
-    test_independence, test_conditional_independence, test_homogeneity, test_trend
-        Tests of the whole table; `detected`, `t_test` and `wald_test` are about cells.
-    to_dict, to_json, from_dict, from_json
-        Storage; no report is in it.
 
     Examples
     --------
@@ -619,8 +625,24 @@ class AssociationResults(TableResults):
         unconstrained, lower, upper, unbounded = effects.conditionals(
             self.linear_table, self._spread(alpha), axis, alpha
         )
-        if (bounds := _intervals_given(self.evidence, axis, alpha)) is not None:
-            lower, upper = bounds
+        evidence = self.evidence
+        groups = () if evidence is None else evidence.whole.groups
+        if evidence is not None and evidence.is_stored and evidence.is_exact:
+            if all(group.counts.mechanisms[axis].unprotected for group in groups):
+                # a variable without noise: each group's own frequencies; [0, 1] if nobody is in it
+                lower, upper = bounds = np.zeros((2, *self.sizes))
+                upper[:] = 1.0
+                for category, ends in enumerate(np.moveaxis(bounds, axis + 1, 0)):
+                    parts = []
+                    for group in groups:
+                        given, other = (group.counts.reports[v] for v in (axis, 1 - axis))
+                        rows = given.y == category
+                        cohort = None if other.cohort is None else other.cohort[rows]
+                        n = group.counts.n[rows]
+                        parts.append(Counts(other.y[rows], n, other.mechanism, 0, cohort))
+                    if any(counts.nobs for counts in parts):
+                        fit = FrequencyModel([one for one in parts if one.nobs]).fit_quietly()
+                        ends[:] = fit.conf_int(alpha).to_numpy().T
         fitted, sizes = self.fitted.estimate, self.sizes
         if np.any(fitted < 0.0) or abs(fitted.sum() - 1.0) > _ROUNDING:
             fitted = project_simplex(fitted)
@@ -678,7 +700,7 @@ class AssociationResults(TableResults):
             return Uncertain(np.bincount(group, estimate.estimate), V)
 
         at = np.indices(self.sizes).reshape(len(known), -1)[keep]
-        group: npt.NDArray[np.int64] = np.ravel_multi_index(tuple(at), some(self.sizes))
+        group: Array = np.ravel_multi_index(tuple(at), some(self.sizes))
         linear, margin_fits = summed(self.linear), some(self.margin_fits)
         if self.evidence is None:  # smallest_expected of all variables is smaller
             pairs = zip(chosen, margin_fits, strict=True)
@@ -686,21 +708,20 @@ class AssociationResults(TableResults):
             epsilon = float(sum(private)) if private else float("inf")  # at most
             words = f"{self.digest} {tuple(chosen)}".encode()
             digest = hashlib.blake2b(words, digest_size=8).hexdigest()
-            made: dict[str, Any] = {
-                "digest": digest,
-                "independence": None,
-                "trend": None,
-                "null_llf": np.nan,
-            }
-            law = None
+            made: dict[str, Any] = {"digest": digest, "independence": None}
+            made, law = made | {"trend": None, "null_llf": np.nan}, None
         else:
-            evidence, law = collapsed(self.evidence, keep), None
-            problem = rests_on(evidence, linear)
-            if problem is not None:
+            specs, groups, law = some(self.evidence.specs), [], None
+            for own in self.evidence.groups:
+                if {*keep} & {*own.asked}:
+                    parts = [replace(own.counts.reports[v], n_missing=0) for v in keep]
+                    groups.append(JointGroup(JointCounts(parts, own.counts.n).tally(), specs))
+            evidence = Evidence(tuple(groups), specs, tuple(chosen))
+            if (problem := rests_on(evidence, linear)) is not None:
                 V = covariance_of(problem)
+                law = cell_law(evidence, problem, V)
                 if V is not None:
                     linear = Uncertain(linear.estimate, V.scaled(dispersion(evidence)))
-                law = cell_law(evidence, problem, V)
             epsilon = max(joint_epsilon(own.counts.mechanisms) for own in evidence.groups)
             made = made_of(evidence)
         return replace(
@@ -711,16 +732,12 @@ class AssociationResults(TableResults):
                 filter(None, (self.settings, f"summed over {len(known)} variables"))
             ),
             epsilon=epsilon,
-            sources=some(self.sources),
             is_partial=any(margin.is_partial for margin in margin_fits),
             llf=float("nan"),
-            names=tuple(chosen),
-            labels=some(self.labels),
             others=some(self.others),
             margin_fits=margin_fits,
-            lacking=(),  # of respondents who lacked a variable that is no longer there, too
-            unprotected=tuple([name for name in chosen if name in self.unprotected]),
             law=law,
+            **self._of_some(keep),
             **made,
         )
 
@@ -728,9 +745,6 @@ class AssociationResults(TableResults):
         """Covariance for conditionals and effects, where cells that were never seen may exist."""
         asked_all = self.answered[0][1] if self.answered else self.nobs
         return tables.allow_for_unseen(self.linear.known(), asked_all, alpha)
-
-    def _independence_pvalue(self) -> float | None:
-        return None if self.independence is None else self.independence.pvalue
 
     # -- tests -------------------------------------------------------------------------------
 
@@ -812,17 +826,49 @@ class AssociationResults(TableResults):
             P = self.linear.estimate
             if method == "wald" and len(sizes) == 2 and abs(P.sum() - 1.0) <= _ROUNDING:
                 how = "Wald test on the unconstrained joint estimate"
-                V = self.linear.known()
-                return wald_test(names, P.reshape(sizes), V, smallest, how)
+                return wald_test(names, P.reshape(sizes), self.linear.known, smallest, how)
             if evidence is None and method == "lr" and plain and not np.isnan(self.null_llf):
                 gain = max(2.0 * (self.llf - self.null_llf), 0.0)
                 return likelihood_ratio_test(names, sizes, gain, self.on_boundary)
             if evidence is None:
                 raise _without_reports("use method='score'")
             fitted = self.fitted.estimate if plain else None
-            return named_test(
-                evidence, method, fitted, self.on_boundary, rng, n_permutations, n_boot, advance
-            )
+            if method == "score":
+                return score_test(evidence, rng, n_permutations, advance)
+            if method == "lr":
+                gain = likelihood_ratio(evidence, fitted)
+                return likelihood_ratio_test(names, sizes, gain, self.on_boundary)
+            null = null_hypothesis(names)
+            if method == "bootstrap" and rng is not None:
+                draws = np.empty(_SURVEYS if n_boot is None else int(n_boot))
+                gain, independent = likelihood_ratio(evidence, fitted), evidence.null
+                for b in range(draws.size):
+                    draws[b] = likelihood_ratio(simulated(evidence, independent, rng))
+                    advance((b + 1) / draws.size)
+                p, df = permutation_pvalue(gain, draws), float(mutual_df(sizes))
+                how = "likelihood ratio, p-value by {} surveys simulated under independence"
+                return TestResult(null, gain, df, p, how.format(draws.size))
+            if len(sizes) != 2:
+                raise NotAvailable(
+                    f"the test compares two variables, the model has {len(sizes)}: use "
+                    "method='score', or a model of two of them"
+                )
+            if method == "pearson":
+                return pearson_test(evidence, rng, n_permutations, advance)
+            if method == "fpe16":  # at the maximum likelihood estimate
+                if self.k > LARGEST_INFORMATION:
+                    raise NotAvailable(
+                        f"T of FPE16 needs the information matrix of {self.k} cells: use "
+                        "method='score'"
+                    )
+                best = maximum(evidence).p if fitted is None else fitted
+                T = tables.fpe16(best.reshape(sizes), evidence.likelihood.information(best))
+                return TestResult.chi_square(null, *T, "statistic T of FPE16 III-D, as printed")
+            # over candidates on the dual estimate: the delta method of p - r c' fails for noisy
+            # totals
+            dual, smallest = evidence.dual_moments, smallest_expected(evidence)
+            P, how = dual.estimate()[0].reshape(sizes), "Wald test on the one-step joint estimate"
+            return wald_test(names, P, dual.covariance, smallest, how)
 
     def test_conditional_independence(self, given: str, model: Any = None) -> TestResult:
         """Test that two variables are independent given the third (on three-way tables).
@@ -842,8 +888,11 @@ class AssociationResults(TableResults):
         p, V, names, axis, cells = self._three_way("given", given)
         evidence = self._evidence_of(model)
         method, enough = "Wald test on the unconstrained estimate", _FEW
-        under_null = None if evidence is None else null_covariance(evidence, axis)
-        if under_null is not None:
+        problem = None if evidence is None else unconstrained(evidence, by_name=True)
+        # but of reports that cannot be listed, as of bits
+        if problem is not None and all(stratum.listed is not None for stratum in problem.strata):
+            P = project_simplex(problem.estimate()[0]).reshape(self.sizes)
+            under_null = problem.covariance(tables.independent_given(P, axis).reshape(-1))
             V = under_null.scaled(self.dispersion).take(cells.reshape(-1))
             method, enough = "score test on the unconstrained estimate", _FEW_UNDER_NULL
         statistic, df, note = tables.conditional_independence(p, V)
@@ -858,7 +907,7 @@ class AssociationResults(TableResults):
 
     def _three_way(
         self, name: str, variable: object
-    ) -> tuple[Array, Covariance, tuple[str, str, str], int, npt.NDArray[np.int64]]:
+    ) -> tuple[Array, Covariance, tuple[str, str, str], int, Array]:
         """The unconstrained estimate of three variables, the one that `name` says on the last axis.
 
         That is: estimate, covariance, names, place of this variable, cells in the order of all.
@@ -962,16 +1011,8 @@ class AssociationResults(TableResults):
         return notes
 
     def _notes(self, frame: Frame, details: bool = False) -> list[str]:
-        return [
-            *self._notes_of_cells(frame),
-            *self._notes_of_assumptions(),
-            *resolution_notes(self, what="cells"),
-            *closing_notes(self, self.condition),
-        ]
-
-    def _notes_of_cells(self, frame: pd.DataFrame) -> list[str]:
-        """Which cells rest on few reports, at their own frequencies; which exclude the estimate."""
-        notes = []
+        # which cells rest on few reports, at their own frequencies; which exclude the estimate
+        notes: list[str] = []
         if self.law is None and self.smallest_expected < _FEW:
             notes.append(
                 "WARNING: fewer than ten reports of some combination are expected; intervals "
@@ -994,11 +1035,7 @@ class AssociationResults(TableResults):
                 f"({_named(outside, '{:.4g}')}): it obeys bounds that the unconstrained one does "
                 "not, and is biased near them."
             )
-        return notes
-
-    def _notes_of_assumptions(self) -> list[str]:
-        """What is assumed of mechanisms, answers that are not listed and strata; independence."""
-        notes, test = [], self.independence
+        # what is assumed of mechanisms, answers that are not listed and strata; independence
         for name, margin in zip(self.names, self.margin_fits, strict=True):
             fine = margin.goodness_of_fit
             if margin.unexplained is None and fine is not None and fine.pvalue < DOUBTFUL:
@@ -1012,7 +1049,7 @@ class AssociationResults(TableResults):
                 f"{np.sqrt(self.dispersion):.3g} times those from the reports alone, to allow for "
                 "answers that are not among the candidates."
             )
-        if test is None:
+        if (test := self.independence) is None:
             notes.append("Independence of all variables was not tested: test pairs of them.")
         else:
             notes += outcome_notes("Independence", test)
@@ -1039,7 +1076,8 @@ class AssociationResults(TableResults):
                 "NOTE: the estimate is on the boundary (a cell of zero); the intervals do not rest "
                 "on it."
             )
-        return notes
+        notes += resolution_notes(self, what="cells")
+        return notes + closing_notes(self, self.condition)
 
     # -- storage -----------------------------------------------------------------------------
 
@@ -1049,24 +1087,9 @@ class AssociationResults(TableResults):
 
     @classmethod
     def _restored(cls, values: dict[str, Any]) -> AssociationResults:
-        labels, names, lacking = values["labels"], values["names"], values["lacking"]
-        cells = int(np.prod([len(own) for own in labels]))
-        if values["fitted"].estimate.size != cells or values["linear"].estimate.size != cells:
-            shown = [labels_to_json(own) for own in labels]
-            raise InvalidArgument("labels", shown, "do not match the number of estimates")
-        if not set(values["unprotected"]) <= set(names):
-            given = list(values["unprotected"])
-            raise InvalidArgument("unprotected", given, "must be names of variables")
-        if lacking and not (
-            len(lacking) == len(names) and max(lacking) <= values["n_missing"] <= sum(lacking)
-        ):
-            remedy = f"must be {len(names)} numbers up to n_missing, whose sum is at least that"
-            raise InvalidArgument("lacking", list(lacking), remedy)
-        if values["law"] is not None and values["law"].step.size != cells:
-            raise InvalidArgument("law", values["law"].step.size, f"must be of {cells} cells")
         made: dict[str, Any] = {"is_partial": any(fit.is_partial for fit in values["margin_fits"])}
         if values["tallies"] is not None:
-            own = names, labels, values["others"], values["digest"]
+            own = [values[name] for name in ("names", "labels", "others", "digest")]
             made["evidence"] = Tallies.from_dict(values["tallies"]).evidence(*own)
         return super()._restored(values | made)
 
@@ -1088,34 +1111,6 @@ def _named(values: pd.Series[float], form: str) -> str:
 
 
 # -- How they are found -------------------------------------------------------------------------
-
-
-def _intervals_given(evidence: Evidence | None, axis: int, alpha: float) -> Array | None:
-    """Intervals of each group's own frequencies given a variable without noise, (2, k1, k2).
-
-    They are [0, 1] where nobody is in a group; None where the variable has noise, or the tallies
-    are not among what is stored of results.
-    """
-    if evidence is None or not (evidence.is_stored and evidence.is_exact):
-        return None
-    groups = evidence.whole.groups
-    if not all(group.counts.mechanisms[axis].unprotected for group in groups):
-        return None
-    bounds = np.zeros((2, *evidence.sizes))
-    bounds[1] = 1.0
-    for category in range(evidence.sizes[axis]):
-        parts = []
-        for group in groups:
-            on, other = group.counts.reports[axis], group.counts.reports[1 - axis]
-            rows = on.y == category
-            cohort = None if other.cohort is None else other.cohort[rows]
-            parts.append(Counts(other.y[rows], group.counts.n[rows], other.mechanism, 0, cohort))
-        parts = [counts for counts in parts if counts.nobs]
-        if parts:
-            ends = FrequencyModel(parts).fit_quietly().conf_int(alpha).to_numpy().T
-            where = (slice(None), category) if axis == 0 else (slice(None), slice(None), category)
-            bounds[where] = ends
-    return bounds
 
 
 def _without_reports(otherwise: str) -> NotAvailable:

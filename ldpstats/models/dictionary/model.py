@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -29,9 +29,7 @@ from ldpstats.models.dictionary.search import (
     SEARCHES,
     Advance,
     ScreenedGrams,
-    between,
     candidates,
-    counted,
     edges,
     least_frequency,
     pair_errors,
@@ -39,7 +37,6 @@ from ldpstats.models.dictionary.search import (
     position_counts,
     screen,
     search_again,
-    silent,
 )
 from ldpstats.models.dictionary.survey import DictionaryReports
 from ldpstats.models.frequency.model import FrequencyModel
@@ -226,18 +223,18 @@ class DictionaryModel:
                 counts: Any = self._strings
                 problem = counts.mechanism.moments(counts, [layout.alphabet[0] * layout.length])
                 least = _TESTABLE * float(np.sqrt(problem.covariance(np.zeros(1)).variances()[0]))
-                allowed, first = graph if search == "cliques" else None, between(advance, 0.0, 0.4)
+                allowed, first = graph if search == "cliques" else None, advance.part(0.0, 0.4)
                 grown = candidates(screened, tables, layout, allowed, width, least, first)
                 if allowed is None and (grown.n_cut or len(grown.members) > max_candidates):
-                    again = between(advance, 0.4, 0.9)
+                    again = advance.part(0.4, 0.9)
                     grown = search_again(grown, screened, tables, layout, width, least, again)
-                strings, kept = self._texts(grown.members, screened, between(advance, 0.9, 1.0))
+                strings, kept = self._texts(grown.members, screened, advance.part(0.9, 1.0))
                 places = np.flatnonzero(kept)
                 chosen, others = places[:max_candidates], np.flatnonzero(~kept)[:max_candidates]
             with stage(tell, "test") as advance:
                 names = [strings[i] for i in chosen]
                 fits, n_tested = self._test(names, [strings[i] for i in others], advance)
-                misfit = self._misfit(between(advance, 0.7, 1.0))
+                misfit = self._misfit(advance.part(0.7, 1.0))
         warn_of_doubts(misfit, 1.0)
         at = chosen[:n_tested]
         members = grown.members[at]
@@ -272,7 +269,7 @@ class DictionaryModel:
             parts = [position.grams[members[:, a]] for a, position in enumerate(screened)]
             strings = layout.unpadded(layout.joined(parts))
         keeps = predicate(self.keep)
-        return strings, np.array([keeps(s) for s in counted(strings, advance, 64)], dtype=bool)
+        return strings, np.array([keeps(s) for s, _ in advance.over(strings)], dtype=bool)
 
     def _misfit(self, advance: Advance) -> str:
         """Which reports no strings whatever could make, in words."""
@@ -283,7 +280,7 @@ class DictionaryModel:
             for start, counts in zip(layout.starts, self._positions, strict=True)
         }
         pvalues = {}
-        for name, counts in counted([(n, c) for n, c in parts.items() if c.nobs], advance):
+        for (name, counts), _ in advance.over([(n, c) for n, c in parts.items() if c.nobs]):
             mechanism: Any = counts.mechanism
             if mechanism.is_open:
                 pvalues[name] = impossible([mechanism.moments(counts, [layout.alphabet[0]])])
@@ -316,9 +313,6 @@ class DictionaryModel:
         return None, 0
 
 
-# -- stages of a fit, and who is told how far they have come --------------------------------------
-
-
 Progress = Callable[[str, float], None]
 
 _STAGES = ("grams", "pairs", "search", "test")
@@ -326,15 +320,10 @@ _STAGES = ("grams", "pairs", "search", "test")
 
 @contextmanager
 def stage(progress: Progress | None, name: str) -> Iterator[Advance]:
-    """A stage that tells its beginning and end, and all that `advance` is told in between."""
-    if progress is None:
-        yield silent
-        return
+    """A stage that tells its beginning and end, and all that it is told in between."""
     place = _STAGES.index(name)
-
-    def advance(fraction: float) -> None:
-        progress(name, (place + fraction) / len(_STAGES))
-
+    tell = None if progress is None else partial(progress, name)
+    advance = Advance(tell, place / len(_STAGES), (place + 1) / len(_STAGES))
     advance(0.0)
     yield advance
     advance(1.0)

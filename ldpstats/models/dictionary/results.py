@@ -20,6 +20,7 @@ from ldpstats.arguments import (
 from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.intervals import wald
 from ldpstats.inference.tests import TestResult, pvalue_text, selected_intervals
+from ldpstats.labels import Labels
 from ldpstats.likelihood.covariance import Covariance, Uncertain, Unexplained
 from ldpstats.models.dictionary.search import (
     STAGES,
@@ -147,7 +148,7 @@ class DictionaryResults(Results):
         )
 
     @property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         return self.candidates.index[self._accepted]
 
     @cached_property
@@ -279,18 +280,11 @@ class DictionaryResults(Results):
 
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """The accepted strings: estimate, standard error, interval, adjusted p-value, edges."""
-        bounds = self.conf_int(alpha)
         tested = self.candidates_frame.loc[list(self.index)]
-        return pd.DataFrame(
-            {
-                "params": self.params,
-                "bse": self.bse,
-                "lower": bounds["lower"],
-                "upper": bounds["upper"],
-                "pvalue": tested["pvalue_adjusted"],
-                "edges": tested["edges"],
-            }
-        )
+        frame = self.conf_int(alpha).assign(pvalue=tested["pvalue_adjusted"], edges=tested["edges"])
+        frame.insert(0, "params", self.params)
+        frame.insert(1, "bse", self.bse)
+        return frame
 
     def _estimate_cells(self, shown: Frame, frame: Frame, alpha: float, details: bool) -> Cells:
         heads, cells = ["estimate", "std err", *interval_columns(alpha), "adj. p-value"], []
@@ -339,12 +333,8 @@ class DictionaryResults(Results):
             f"{survey.layout.length} characters{others}.",
             source,
         ]
-        if self.caution:
-            notes.append(
-                f"WARNING: {self.caution}: more strings that nobody holds may be accepted than "
-                "that."
-            )
-        return list(filter(None, notes))
+        more = f"WARNING: {self.caution}: more strings that nobody holds may be accepted than that."
+        return list(filter(None, [*notes, more * bool(self.caution)]))
 
     def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         notes = []
@@ -537,7 +527,7 @@ def accepted(candidates: pd.DataFrame, alpha: float) -> npt.NDArray[np.int64]:
     return passed[np.argsort(-candidates["estimate"].to_numpy()[passed], kind="stable")]
 
 
-def candidates_table(strings: pd.Index[Any], *columns: Any) -> pd.DataFrame:
+def candidates_table(strings: Labels, *columns: Any) -> pd.DataFrame:
     """The strings that were tested; the last of the columns counts, the others measure."""
     kinds = [np.float64] * 4 + [np.int64]
     values = [np.asarray(v, dtype=kind) for v, kind in zip(columns, kinds, strict=True)]
@@ -556,7 +546,7 @@ def tested_strings(
     """
     n, none = evidence.size, np.empty(0)
     fields: dict[str, Any] = {"goodness_of_fit": None, "test_se": np.nan, "caution": ""}
-    strings: pd.Index[Any] = pd.Index([], dtype=object)
+    strings: Labels = pd.Index([], dtype=object)
     estimates: tuple[Array, ...] = (none, none, none)
     fitted = Uncertain(none, Covariance.dense(np.empty((0, 0))))
     if fits is not None:

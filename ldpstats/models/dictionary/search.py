@@ -45,7 +45,7 @@ string that is not in the list has pairs that fall short of its frequency, and i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -212,42 +212,33 @@ class OwnedCells:
 # -- how far a step of the search has come, as a fraction of it that never falls ------------------
 
 
+@dataclass(frozen=True, eq=False)
+class Advance:
+    """Tells how far the work has come, if anybody asks: this part is from `start` to `stop`."""
+
+    tell: Callable[[float], None] | None = None
+    start: float = 0.0
+    stop: float = 1.0
+
+    def __call__(self, fraction: float) -> None:
+        """So much of this part is done, from 0 to 1."""
+        if self.tell is not None:
+            self.tell(self.start + (self.stop - self.start) * fraction)
+
+    def part(self, start: float, stop: float) -> Advance:
+        """What tells of a part of this part."""
+        return Advance(self, start, stop)
+
+    def over(self, items: Collection[T]) -> Iterator[tuple[T, Advance]]:
+        """The items, each with what tells of itself."""
+        n = len(items)
+        for done, item in enumerate(items):
+            yield item, self.part(done / n, (done + 1) / n)
+            self((done + 1) / n)
+
+
 T = TypeVar("T")
-
-Advance = Callable[[float], None]
-"""Is told the fraction of a step that is done, from 0 to 1."""
-
-
-def silent(fraction: float) -> None:
-    """Tell nobody."""
-
-
-def between(advance: Advance, start: float, stop: float) -> Advance:
-    """Tell the fraction of a part of the step, which takes it from `start` to `stop`."""
-    if advance is silent:
-        return silent
-
-    def part(fraction: float) -> None:
-        advance(start + (stop - start) * fraction)
-
-    return part
-
-
-def counted(items: Sequence[T], advance: Advance, every: int = 1) -> Iterator[T]:
-    """The items, telling after each, or after some, how many are done."""
-    n = len(items)
-    for done, item in enumerate(items, start=1):
-        yield item
-        if done == n or done % every == 0:
-            advance(done / n)
-
-
-def nested(items: Sequence[T], advance: Advance) -> Iterator[tuple[T, Advance]]:
-    """The items, each with what is to be told how far it has come itself."""
-    n = len(items)
-    for done, item in enumerate(items):
-        yield item, between(advance, done / n, (done + 1) / n)
-        advance((done + 1) / n)
+_SILENT = Advance()
 
 
 # -- how often two grams are in one string: joint decoding of pairs of positions (FPE16 IV-A, 5) ---
@@ -290,21 +281,19 @@ class _Variable:
 
 
 def pair_tables(
-    reports: DictionaryReports, screened: Sequence[ScreenedGrams], advance: Advance = silent
+    reports: DictionaryReports, screened: Sequence[ScreenedGrams], advance: Advance = _SILENT
 ) -> dict[tuple[int, int], PairTable]:
     """Joint frequencies of the kept grams for every pair of positions."""
     from scipy.sparse import csr_array
 
-    layout, pairs = reports.survey.layout, list(enumerate(reports.survey.layout.pairs))
-    variables = [
-        _variable(reports, kept) if kept.grams.size else None
-        for kept in counted(screened, between(advance, 0.0, 0.1))
-    ]
+    pairs = reports.survey.layout.pairs
+    variables = [_variable(reports, kept) if kept.grams.size else None for kept in screened]
+    advance(0.1)
     sizes = [0 if v is None else v.reference.size for v in variables]
     # sums of outer products of scores over the reports of a position, and how many these are
     squares, n_scored = [np.zeros((size, size)) for size in sizes], [0] * len(sizes)
-    products = {}
-    for (number, (a, b)), step in nested(pairs, between(advance, 0.1, 0.9)):
+    products = []
+    for (number, (a, b)), step in advance.part(0.1, 0.9).over([*enumerate(pairs)]):
         first, second = variables[a], variables[b]
         parts = reports.at_pair(number)
         n, cross = len(parts[0]), np.zeros((sizes[a], sizes[b]))
@@ -330,14 +319,13 @@ def pair_tables(
                     n_scored[place] += len(X)
                 step(min(start + _CHUNK, n) / n)
             cross = cross / n - np.outer(means[0] / n, means[1] / n)
-        products[a, b] = n, cross
+        products.append((n, cross))
     inverses = [
         None if variable is None else _inverse(variable, total, n)
         for variable, total, n in zip(variables, squares, n_scored, strict=True)
     ]
     tables = {}
-    for a, b in counted(layout.pairs, between(advance, 0.9, 1.0)):
-        n, cross = products[a, b]
+    for (a, b), (n, cross) in zip(pairs, products, strict=True):
         margins = screened[a].estimate, screened[b].estimate
         estimate, left, right = np.outer(*margins), inverses[a], inverses[b]
         se = np.full(estimate.shape, np.inf)
@@ -395,7 +383,7 @@ def _listed(
 
     def rows(part: Reports) -> Array:
         counts = Counts(seen(part).y, np.ones(len(part), dtype=np.int64), mechanism)
-        return np.asarray(mechanism.likelihood(counts).W.take(0, len(part))[:, order])
+        return mechanism.likelihood(counts).W.take(0, len(part))[:, order]
 
     if not isinstance(mechanism, Enumerated):
         return _Variable(rows, p)
@@ -461,13 +449,13 @@ def grow(
     scores: Sequence[Array],
     pair_scores: Mapping[Pair, Array],
     width: int,
-    advance: Advance = silent,
+    advance: Advance = _SILENT,
 ) -> Grown:
     """All strings whose pairs are all allowed: cliques of one gram a position; the best if many."""
     # Strings grow position by position. A beginning that a pair forbids is dropped at once; where
     # more than `width` are left, those with the highest scores so far go on.
     members, total, cut = np.zeros((1, 0), dtype=np.int64), np.zeros(1), 0
-    for i, gram_scores in counted(list(enumerate(scores)), advance):
+    for (i, gram_scores), _ in advance.over([*enumerate(scores)]):
         possible = np.ones((len(members), gram_scores.size), dtype=bool)
         for a in range(i):
             possible &= allowed[a, i][members[:, a]]
@@ -486,8 +474,12 @@ def grow(
             cut += value.size - width
             row, gram, value = row[best], gram[best], value[best]
         members, total = np.column_stack([members[row], gram]), value
-    order = np.lexsort((*members.T[::-1], -total))
-    return Grown(members[order], total[order], cut)
+    return _best_first(members, total, cut)
+
+
+def _best_first(members: Array, score: Array, cut: int) -> Grown:
+    order = np.lexsort((*members.T[::-1], -score))
+    return Grown(members[order], score[order], cut)
 
 
 def _largest(values: Array, size: int) -> npt.NDArray[np.int64]:
@@ -522,22 +514,19 @@ def screen(
     layout: GramLayout,
     false_grams: float,
     most: int,
-    advance: Advance = silent,
+    advance: Advance = _SILENT,
 ) -> list[ScreenedGrams]:
     """Keep the grams of each position that stand out from the noise."""
     critical = critical_z(false_grams, layout.n_grams)
-    none = np.empty(0, dtype=f"<U{layout.gram}"), np.empty(0), 0
-    standing = [none for _ in counts]
-    seen, start = [a for a, c in enumerate(counts) if c.nobs], between(advance, 0.0, 0.7)
+    none: tuple[Array, Array, int] = np.empty(0, dtype=f"<U{layout.gram}"), np.empty(0), 0
+    seen, start = [c for c in counts if c.nobs], advance.part(0.0, 0.7)
     if mechanism.is_open and seen:
-        reported = [counts[a] for a in seen]
-        best = _screen_hashed(mechanism, reported, layout, critical, most, start)
+        best = iter(_screen_hashed(mechanism, seen, layout, critical, most, start))
     else:
-        best = [_screen_listed(mechanism, counts[a], critical, most) for a in counted(seen, start)]
-    for a, grams in zip(seen, best, strict=True):
-        standing[a] = grams
-    each = counted(list(zip(standing, counts, strict=True)), between(advance, 0.7, 1.0))
-    return [_together(mechanism, c, *grams, critical) for grams, c in each]
+        best = (_screen_listed(mechanism, c, critical, most) for c, _ in start.over(seen))
+    standing = [(c, next(best) if c.nobs else none) for c in counts]
+    each = advance.part(0.7, 1.0).over(standing)
+    return [_together(mechanism, c, *grams, critical) for (c, grams), _ in each]
 
 
 def _screen_listed(
@@ -567,17 +556,17 @@ def _together(
 ) -> ScreenedGrams:
     """The kept grams with estimates that allow for each other."""
     estimate, se = np.empty(0), np.empty(0)
+    problem, at = None, slice(None)
     while mechanism.is_open and grams.size:
+        problem = mechanism.moments(counts, grams.tolist())
         try:  # whether the cohorts that reported suffice to estimate them together
-            mechanism.moments(counts, grams.tolist()).require_identified()
+            problem.require_identified()
             break
         except NotIdentified:
             left_out += grams.size - grams.size // 2
             grams, z = grams[: grams.size // 2], z[: grams.size // 2]  # the most significant ones
     if grams.size:
-        if mechanism.is_open:
-            problem, at = mechanism.moments(counts, grams.tolist()), slice(None)
-        else:
+        if problem is None:
             problem = mechanism.moments(counts)
             at = mechanism.categories.get_indexer(pd.Index(grams.astype(object)))
         estimate = problem.estimate()[0][at]
@@ -606,7 +595,7 @@ def search_again(
     layout: GramLayout,
     width: int,
     least: float,
-    advance: Advance = silent,
+    advance: Advance = _SILENT,
 ) -> Grown:
     """Search for what the frequent strings hide: strings that they cannot explain."""
     top = first.members[:_MOST]
@@ -615,13 +604,12 @@ def search_again(
         return first
     advance(0.2)
     left = without(top[held], frequency, screened, tables)
-    rest = candidates(*left, layout, None, width, least, between(advance, 0.2, 1.0))
+    rest = candidates(*left, layout, None, width, least, advance.part(0.2, 1.0))
     known = set(map(tuple, top[held].tolist()))
     is_new = [row not in known for row in map(tuple, rest.members.tolist())]
     members = np.concatenate([top[held], rest.members[is_new]])
     score = np.concatenate([first.score[held], rest.score[is_new]])
-    order = np.lexsort((*members.T[::-1], -score))
-    return Grown(members[order], score[order], max(first.n_cut, rest.n_cut))
+    return _best_first(members, score, max(first.n_cut, rest.n_cut))
 
 
 def clearly_held(
@@ -805,7 +793,7 @@ def candidates(
     allowed: Mapping[Pair, Array] | None,
     width: int,
     least: float = 0.0,
-    advance: Advance = silent,
+    advance: Advance = _SILENT,
 ) -> Grown:
     """Strings that the pairs support, best first, at frequencies of at least `least`."""
     possible = {
@@ -819,30 +807,26 @@ def candidates(
         prior[0][screened[0].grams == layout.pad * layout.gram] = -np.inf
     strings, scores = [np.zeros((0, layout.n_positions), dtype=np.int64)], [np.zeros(0)]
     cut = 0
-    for level, step in nested(_levels(tables, least), advance):
+    for level, step in advance.over(_levels(tables, least)):
         # a gram is as frequent as a string that has it
         here = [np.flatnonzero(k.estimate + _CERTAIN * k.se >= level) for k in screened]
         fits, pairs = {}, {}
-        for (a, b), table in counted(list(tables.items()), between(step, 0.0, 0.5)):
+        for ((a, b), table), _ in step.part(0.0, 0.5).over(tables.items()):
             block = np.ix_(here[a], here[b])
             noise = np.hypot(table.se[block], _TOLERANCE * level)
             fits[a, b] = possible[a, b][block]
             pairs[a, b] = log_ratio(table.estimate[block] / noise, level / noise)
         gram_scores = [values[at] for values, at in zip(prior, here, strict=True)]
-        grown = grow(fits, gram_scores, pairs, width, between(step, 0.5, 1.0))
+        grown = grow(fits, gram_scores, pairs, width, step.part(0.5, 1.0))
         cut = max(cut, grown.n_cut)
         finite = np.isfinite(grown.score)
         kept = [at[grown.members[finite, a]] for a, at in enumerate(here)]
         strings.append(np.column_stack(kept))
         scores.append(grown.score[finite])
     members, score = np.concatenate(strings), np.concatenate(scores)
-    order = np.lexsort((-score, *members.T))  # each string once, with the best of its scores
-    members, score = members[order], score[order]
-    is_first = np.ones(len(score), dtype=bool)
-    is_first[1:] = (members[1:] != members[:-1]).any(axis=1)
-    members, score = members[is_first], score[is_first]
-    order = np.lexsort((*members.T[::-1], -score))
-    return Grown(members[order], score[order], cut)
+    best = _best_first(members, score, cut)  # each string once, with the best of its scores
+    first = np.sort(np.unique(best.members, axis=0, return_index=True)[1])
+    return Grown(best.members[first], best.score[first], cut)
 
 
 # -- frequent grams among hashed ones, which share cells -------------------------------------------
@@ -854,7 +838,6 @@ _SCANS = 4
 _MARGIN = 1.5  # standard errors below what is looked for, from which grams are looked at again
 _STEADY = 4.0  # standard errors by which hardly any gram moves
 _SHORTLIST = 1 << 14  # grams that are looked at again between two scans of all
-_SCANNING = 0.85  # of the time, about, that scans and explanations take
 _MOST_ROUNDS = 100  # in which frequent grams are told apart between two scans
 
 
@@ -864,24 +847,21 @@ def _screen_hashed(
     layout: GramLayout,
     critical: float,
     most: int,
-    advance: Advance = silent,
+    advance: Advance,
 ) -> list[tuple[Array, Array, int]]:
     """Grams, their z and how many were left out; hashed for all positions together."""
     positions = [_Position.of(mechanism, c, layout) for c in counts]
-    least = min(critical, _HEAVY)
+    least, shortlist = min(critical, _HEAVY), max(_SHORTLIST, 10 * most)
     unsettled = positions
     for scan in range(_SCANS):  # the first takes longest, and may be the last
-        start, stop = (_SCANNING * (1.0 - 0.2**i) for i in (scan, scan + 1))
-        here, rest = (start + stop) / 2, between(advance, (start + stop) / 2, stop)
-        shortlist = max(_SHORTLIST, 10 * most)
-        _scan(unsettled, layout, least - _MARGIN, shortlist, between(advance, start, here))
-        for position, step in nested(unsettled, rest):
-            position.explain(most, step)
+        step = advance.part(*(1.0 - 0.2**i for i in (scan, scan + 1)))
+        _scan(unsettled, layout, least - _MARGIN, shortlist, step.part(0.0, 0.5))
+        for position, _ in step.part(0.5, 1.0).over(unsettled):
+            position.explain(most)
         unsettled = [position for position in unsettled if not position.is_settled(least)]
         if not unsettled:
             break
-    last = between(advance, _SCANNING, 1.0)
-    return [position.best(critical, most) for position in counted(positions, last)]
+    return [position.best(critical, most) for position in positions]
 
 
 @dataclass(eq=False)
@@ -907,7 +887,7 @@ class _Position:
     def residual(self) -> Array:
         """Weighted equations, shape (C m,), without the part that the heavy grams explain."""
         if not self.heavy.size:
-            return np.asarray(self.source.weights * self.source.moved)
+            return self.source.weights * self.source.moved
         problem = self.mechanism.moments(self.counts, self.heavy.tolist())
         source = problem.sources[0]
         moved = source.moved - source.design.times(problem.estimate()[0])
@@ -944,12 +924,11 @@ class _Position:
         estimate = problem.estimate()[0]
         return np.asarray(np.divide(estimate, se, out=np.zeros(se.shape), where=se > 0.0))
 
-    def explain(self, most: int, advance: Advance = silent) -> None:
+    def explain(self, most: int) -> None:
         """Find the frequent grams among those that stood out."""
         # A collision looks like a fraction of the gram that it is with: the most significant come
         # first, and what is nothing once it is estimated together with the others is dropped.
-        for rounds in range(_MOST_ROUNDS if self.grams.size else 0):
-            advance(1.0 - 0.9**rounds)  # how many there will be is not known
+        for _ in range(_MOST_ROUNDS if self.grams.size else 0):
             z = self.test(self.residual())
             z[np.isin(self.grams, self.heavy)] = 0.0
             new = np.flatnonzero(z >= max(_HEAVY, _FRACTION * z.max()))
@@ -990,7 +969,7 @@ def _scan(
     layout: GramLayout,
     least: float,
     most: int,
-    advance: Advance = silent,
+    advance: Advance,
 ) -> None:
     """Test all grams at every position, and keep those whose z is at least `least`."""
     residuals = [position.residual() for position in positions]

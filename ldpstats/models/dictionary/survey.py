@@ -36,7 +36,6 @@ from ldpstats.clients import Client, Collector
 from ldpstats.clients.device import (
     Budget,
     Instrument,
-    Procedure,
     check_fields,
     check_fingerprint,
     drawn_report,
@@ -140,7 +139,20 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
         grams = self.gram_mechanism
         if not isinstance(grams, Mechanism):
             grams = gram_mechanism("best" if grams is None else grams, gram, layout)
-        _check_gram_mechanism(grams, layout)
+        if grams.sensitive is not None:
+            remedy = "protects sensitive categories alone: use one of all, such as KRR or KRAPPOR"
+            raise InvalidArgument("gram_mechanism", str(grams), remedy)
+        if grams.is_open and not _hashes_any(grams):
+            remedy = "must hash any string by a hash that is known here, or list all grams"
+            raise InvalidArgument("gram_mechanism", str(grams), remedy)
+        if not grams.is_open:
+            known, labels = layout.grams(), grams.categories
+            lacking = known[~pd.Index(known.tolist(), dtype=object).isin(labels)]
+            if lacking.size or len(labels) != known.size:
+                shown = str(lacking[0]) if lacking.size else f"{len(labels)} labels"
+                remedy = f"must have the {known.size} grams for its categories ({shown!r} is at "
+                remedy += "fault): DictionarySurvey(...).layout.grams() lists them"
+                raise InvalidArgument("gram_mechanism", str(grams), remedy)
         whole = self.string_mechanism
         if not isinstance(whole, Mechanism):
             whole = string_mechanism("orr" if whole is None else whole, string)
@@ -214,15 +226,10 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
             codes, distinct = pd.factorize(grams)
             objects = np.array([str(text) for text in distinct], dtype=object)[codes]
             column = pd.Series(objects, dtype=object)
-            parts.append(self.gram_mechanism.procedure.draw(column, words, "raise"))
+            parts.append(self.gram_mechanism._report(column, words, "raise"))
         whole = pd.Series(layout.unpadded(strings), dtype=object, name=column_name(values))
-        string = self.string_mechanism.procedure.draw(whole, words, "raise")
+        string = self.string_mechanism._report(whole, words, "raise")
         return DictionaryReports(self, pair, parts[0], parts[1], string, n_missing)
-
-    @property
-    def procedure(self) -> Procedure:
-        """How a device makes a report, and the privacy that one report spends."""
-        return Procedure(self._report, self._message, self._spent, self._single, self._sent)
 
     def _question_document(self) -> dict[str, Any]:
         """The answers, reports and draw of a client document."""
@@ -235,9 +242,9 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
     def _asked_document(self) -> dict[str, Any]:
         return {"question": self._question_document()}
 
-    def _single(self, value: object, words: Words) -> dict[str, Any]:
+    def _single(self, value: object, words: Words) -> Any:
         """What a device sends for one answer."""
-        sent: dict[str, Any] | None = self._sent(value, words)
+        sent = self._sent(value, words)
         return self._message(self._report([value], words, "raise")) if sent is None else sent
 
     def _sent(self, answer: object, words: Words) -> Any:
@@ -320,12 +327,20 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
         >>> Q.matrix().shape, round(Q.epsilon(), 12)
         ((2, 196), 2.0)
         """
+
+        def rows(mechanism: Mechanism, labels: list[str]) -> Array:
+            """Of a mechanism's Q, for some labels, which may repeat."""
+            distinct = pd.Index(list(dict.fromkeys(labels)))
+            channel = mechanism.channel(distinct.tolist() if mechanism.is_open else None)
+            known = distinct if mechanism.is_open else mechanism.categories
+            return channel.matrix()[known.get_indexer(pd.Index(labels))]
+
         layout = self.layout
         padded = layout.strings("strings", strings, self.replace)
         plain = layout.unpadded(padded)
-        whole = self._rows(self.string_mechanism, plain)
+        whole = rows(self.string_mechanism, plain)
         grams = [
-            self._rows(self.gram_mechanism, layout.grams_at(padded, a).tolist())
+            rows(self.gram_mechanism, layout.grams_at(padded, a).tolist())
             for a in range(layout.n_positions)
         ]
         size = len(plain) * len(layout.pairs) * grams[0].shape[1] ** 2 * whole.shape[1]
@@ -336,16 +351,6 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
             for a, b in layout.pairs
         ]
         return Dense(np.hstack(blocks) / len(layout.pairs))
-
-    def _rows(self, mechanism: Mechanism, labels: list[str]) -> Array:
-        """Rows of a mechanism's Q for some labels, which may repeat."""
-        distinct = list(dict.fromkeys(labels))
-        if mechanism.is_open:
-            Q = mechanism.channel(distinct).matrix()
-            return np.asarray(Q[[distinct.index(label) for label in labels]])
-        return np.asarray(
-            mechanism.channel().matrix()[mechanism.categories.get_indexer(pd.Index(labels))]
-        )
 
     # -- specification -----------------------------------------------------------------------
 
@@ -453,28 +458,6 @@ def _hashed(name: str, epsilon: float, n_cohorts: int) -> Mechanism:
     return ORR(outputs, n_cohorts, epsilon=epsilon)
 
 
-def _check_gram_mechanism(mechanism: Mechanism, layout: GramLayout) -> None:
-    """Refuse a mechanism that does not know all grams, or does not protect them all."""
-    if mechanism.sensitive is not None:
-        remedy = "protects sensitive categories alone: use one of all, such as KRR or KRAPPOR"
-        raise InvalidArgument("gram_mechanism", str(mechanism), remedy)
-    if mechanism.is_open:
-        if not _hashes_any(mechanism):
-            remedy = "must hash any string by a hash that is known here, or list all grams"
-            raise InvalidArgument("gram_mechanism", str(mechanism), remedy)
-        return
-    grams = layout.grams()
-    lacking = ~pd.Index(grams.tolist(), dtype=object).isin(mechanism.categories)
-    if lacking.any() or len(mechanism.categories) != grams.size:
-        shown = str(grams[lacking][0]) if lacking.any() else f"{len(mechanism.categories)} labels"
-        raise InvalidArgument(
-            "gram_mechanism",
-            str(mechanism),
-            f"must have the {grams.size} grams for its categories ({shown!r} is at fault): "
-            "DictionarySurvey(...).layout.grams() lists them",
-        )
-
-
 def _hashes_any(mechanism: Mechanism) -> bool:
     """Whether a mechanism takes any string, by a hash that is known here."""
     return isinstance(mechanism, Hashed) and mechanism.is_open and mechanism.answer_hash.is_known
@@ -484,34 +467,28 @@ def _budgets(
     epsilon: float | None, split: Any, string: Any, gram: Any
 ) -> tuple[float, float, float]:
     """Epsilons of the string, of a gram, and of all three reports."""
-    own_string = string.epsilon if isinstance(string, Mechanism) else None
-    own_gram = gram.epsilon if isinstance(gram, Mechanism) else None
-    for name, value in (("string_mechanism", own_string), ("gram_mechanism", own_gram)):
+    names = "string_mechanism", "gram_mechanism"
+    own = [one.epsilon if isinstance(one, Mechanism) else None for one in (string, gram)]
+    for name, value in zip(names, own, strict=True):
         if value is not None and not np.isfinite(value):
             raise InvalidArgument(name, value, "has no finite epsilon: nothing is protected")
-    if epsilon is None:
-        if own_string is None or own_gram is None:
-            raise InvalidArgument(
-                "epsilon", None, "is needed unless both mechanisms are given, which have their own"
-            )
+    own_string, own_gram = own
+    if epsilon is not None:
+        total = positive_epsilon("epsilon", epsilon)
+    elif own_string is not None and own_gram is not None:
         total = own_string + 2.0 * own_gram
     else:
-        total = positive_epsilon("epsilon", epsilon)
-    if split is None:
-        share = own_string / total if own_string is not None else None
-        if share is None:
-            share = 1.0 / 3.0 if own_gram is None else 1.0 - 2.0 * own_gram / total
-    else:
+        remedy = "is needed unless both mechanisms are given, which have their own"
+        raise InvalidArgument("epsilon", None, remedy)
+    if split is not None:
         remedy = (
             "must be three positive shares (string, first gram, second gram) that add up to one, "
             "the two of the grams equal: for example (0.3, 0.35, 0.35)"
         )
-        if isinstance(split, str | Mapping) or not np.iterable(split):
-            raise InvalidArgument("split", split, remedy)
-        shares = list(split)
+        shares = [] if isinstance(split, str | Mapping) or not np.iterable(split) else list(split)
+        known = (int, float, np.integer, np.floating)
         if len(shares) != 3 or not all(
-            isinstance(s, int | float | np.integer | np.floating) and not isinstance(s, bool)
-            for s in shares
+            isinstance(s, known) and not isinstance(s, bool) for s in shares
         ):
             raise InvalidArgument("split", split, remedy)
         if not all(0.0 < s < 1.0 for s in shares) or abs(sum(shares) - 1.0) > 1e-9:
@@ -519,25 +496,22 @@ def _budgets(
         if abs(shares[1] - shares[2]) > 1e-9:
             raise InvalidArgument("split", split, remedy)
         share = float(shares[0])
-    parts = share * total, (1.0 - share) / 2.0 * total
-    for name, part, own in (
-        ("string_mechanism", parts[0], own_string),
-        ("gram_mechanism", parts[1], own_gram),
-    ):
-        if own is not None and abs(part - own) > 1e-9 * total:
-            raise InvalidArgument(
-                name,
-                f"epsilon {own:.6g}",
-                f"does not fit: of epsilon={total:.6g} its share is {part:.6g}; a string and two "
-                "grams must add up to the whole",
-            )
-        if own is None and part < EPSILON_RANGE[0]:
-            raise InvalidArgument(
-                "epsilon", total, f"leaves {part:.6g} for {name}: the budgets do not add up"
-            )
-    string_eps = parts[0] if own_string is None else own_string
-    gram_eps = parts[1] if own_gram is None else own_gram
-    return float(string_eps), float(gram_eps), float(total)
+    elif own_string is not None:
+        share = own_string / total
+    else:
+        share = 1.0 / 3.0 if own_gram is None else 1.0 - 2.0 * own_gram / total
+    parts = [share * total, (1.0 - share) / 2.0 * total]
+    for i, (name, value) in enumerate(zip(names, own, strict=True)):
+        part = parts[i]
+        if value is None and part < EPSILON_RANGE[0]:
+            remedy = f"leaves {part:.6g} for {name}: the budgets do not add up"
+            raise InvalidArgument("epsilon", total, remedy)
+        if value is not None and abs(part - value) > 1e-9 * total:
+            remedy = f"does not fit: of epsilon={total:.6g} its share is {part:.6g}; a string and "
+            remedy += "two grams must add up to the whole"
+            raise InvalidArgument(name, f"epsilon {value:.6g}", remedy)
+        parts[i] = part if value is None else value
+    return parts[0], parts[1], total
 
 
 # -- what a collector holds: two noisy grams and the noisy whole ----------------------------------
@@ -637,19 +611,9 @@ class DictionaryReports:
         numbers = np.full((survey.layout.n_positions,) * 2, -1)
         numbers[pairs[:, 0], pairs[:, 1]] = np.arange(len(pairs))
         pair = numbers[np.minimum(a, b), np.maximum(a, b)]
-        first, second, string = parts
-        swap = a > b
-        if not swap.any():
-            return cls(survey, pair, first, second, string, n_missing)
-        in_order = []
-        for one, other in ((first, second), (second, first)):
-            y = np.where(swap if one.y.ndim == 1 else swap[:, None], other.y, one.y)
-            cohort = one.cohort
-            if cohort is not None and other.cohort is not None:
-                cohort = np.where(swap, other.cohort, cohort)
-            in_order.append(replace(one, y=y, cohort=cohort))
-        first, second = in_order
-        return cls(survey, pair, first, second, string, n_missing)
+        both, n = _concatenated(*parts[:2]), len(a)
+        places = np.arange(n) + n * np.array([a > b, a < b])
+        return cls(survey, pair, both[places[0]], both[places[1]], parts[2], n_missing)
 
     def __len__(self) -> int:
         return int(self.pair.size)
@@ -662,10 +626,9 @@ class DictionaryReports:
                 f"reports of {self.survey} (fingerprint {self.survey.fingerprint}) cannot be added "
                 f"to those of {other.survey} ({other.survey.fingerprint})"
             )
-        parts: dict[str, Any] = {"n_missing": self.n_missing + other.n_missing}
-        for part in _PARTS:
-            parts[part] = _concatenated(getattr(self, part), getattr(other, part))
-        return replace(self, pair=np.concatenate([self.pair, other.pair]), **parts)
+        parts = {one: _concatenated(getattr(self, one), getattr(other, one)) for one in _PARTS}
+        pair, n_missing = np.concatenate([self.pair, other.pair]), self.n_missing + other.n_missing
+        return DictionaryReports(self.survey, pair, **parts, n_missing=n_missing)
 
     def __radd__(self, other: int) -> DictionaryReports:
         # sum() starts from zero
@@ -712,15 +675,12 @@ class DictionaryReports:
     def to_frame(self) -> pd.DataFrame:
         """A row a respondent: the start of each gram, counted from 0, and the reports as text."""
         start_1, start_2 = starts_of(self)
-        return pd.DataFrame(
-            {
-                "start_1": start_1,
-                "gram_1": _text(self.first),
-                "start_2": start_2,
-                "gram_2": _text(self.second),
-                "string": _text(self.string),
-            }
+        gram_1, gram_2, string = (
+            pd.Series(part.mechanism.report_labels(part), dtype=str)  # also where there is none
+            for part in (self.first, self.second, self.string)
         )
+        columns = {"start_1": start_1, "gram_1": gram_1, "start_2": start_2, "gram_2": gram_2}
+        return pd.DataFrame(columns | {"string": string})
 
     def _repr_html_(self) -> str:
         """What is held, in a notebook."""
@@ -735,11 +695,6 @@ def starts_of(reports: DictionaryReports) -> tuple[Array, Array]:
     layout = reports.survey.layout
     starts = np.array(layout.starts)[np.array(layout.pairs)[reports.pair]]
     return starts[:, 0], starts[:, 1]
-
-
-def _text(reports: Reports) -> pd.Series[Any]:
-    """Reports as a column of text, also where there is none."""
-    return pd.Series(reports.mechanism.report_labels(reports), dtype=str)
 
 
 def _concatenated(left: Reports, right: Reports) -> Reports:
@@ -875,7 +830,7 @@ class GramLayout:
         characters = np.ascontiguousarray(strings).view("<U1").reshape(len(strings), self.length)
         start = self.starts[position]
         grams = np.ascontiguousarray(characters[:, start : start + self.gram])
-        return np.asarray(grams.view(f"<U{self.gram}")[:, 0])
+        return grams.view(f"<U{self.gram}")[:, 0]
 
     def joined(self, grams: list[Array]) -> npt.NDArray[Any]:
         """Padded strings from their grams, K arrays of shape (n,): inverse of `grams_at`.
@@ -886,7 +841,7 @@ class GramLayout:
         parts = [g.reshape(-1, self.gram) for g in text]
         parts = [part if i == 0 else part[:, -self.step :] for i, part in enumerate(parts)]
         whole = np.ascontiguousarray(np.hstack(parts))
-        return np.asarray(whole.view(f"<U{self.length}")[:, 0])
+        return whole.view(f"<U{self.length}")[:, 0]
 
     def unpadded(self, strings: Array) -> list[str]:
         """Plain strings, without their padding."""

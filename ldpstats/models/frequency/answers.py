@@ -42,7 +42,8 @@ from ldpstats.likelihood.covariance import (
 from ldpstats.likelihood.rows import Likelihood, StackedRows
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.models.frequency.intervals import Laws
-from ldpstats.models.results import ContrastLaw
+from ldpstats.models.layout import ESTIMATES
+from ldpstats.models.results import Results
 
 _TILTS = np.linspace(-60.0, 60.0, 241)  # of the frequencies, in logarithms
 _EDGE = 1e-14  # values of scores in [0, 1] that are as good as its ends
@@ -50,7 +51,6 @@ _NEAR = 1e-12  # steps of tilts that are not worth while
 _RESTRICTING = 60  # steps to frequencies that meet several restrictions
 _UNSEEN = 1e-12  # share of a category that was not seen: it is not impossible
 _MANY = 4096  # scores from which on not all tilts are held in memory at once
-_LUMPED = 256  # categories that a contrast leaves out
 _MOST_PRODUCTS = 1e7  # of moments of pairs of contrasts
 _MOST_MEMBERS = 12  # categories of which all subsets are listed
 _LISTED = 4096  # reports up to which all are listed
@@ -80,8 +80,8 @@ class SumLaw:
     nobs: Array
 
     @cached_property
-    def _classes(self) -> tuple[Array, Array, Array, Array]:
-        """Distinct scores in [0, 1], their shares and moments, and the class of each category.
+    def _classes(self) -> tuple[Array, Array, Array]:
+        """Distinct scores in [0, 1], their shares and moments.
 
         Answers of one score keep their proportions, whatever the value.
         """
@@ -90,7 +90,7 @@ class SumLaw:
         weighted = (self.moments * self.p).reshape(-1, of.size)
         sums = np.array([np.bincount(of, weights=row) for row in weighted])
         unit = (scores - scores[0]) / (scores[-1] - scores[0])
-        return unit, share, (sums / share).reshape(*self.moments.shape[:2], -1), of
+        return unit, share, (sums / share).reshape(*self.moments.shape[:2], -1)
 
     def _tilted(self, tilt: Array) -> Array:
         """Shares of the classes, (..., m), whose sum falls with `tilt`; those found at zero."""
@@ -102,15 +102,8 @@ class SumLaw:
     @cached_property
     def _values(self) -> Array:
         unit = self._classes[0]
-        if unit.size < _MANY:
-            return np.asarray(self._tilted(_TILTS) @ unit)
         parts = np.array_split(_TILTS, 1 + unit.size // _MANY)
         return np.concatenate([self._tilted(part) @ unit for part in parts])
-
-    def frequencies(self, value: float) -> Array:
-        """The likeliest frequencies, shape (k,), whose sum of scores is `value`."""
-        _, share, _, of = self._classes
-        return np.asarray(self.p * (self._shares(value) / share)[of])
 
     def _shares(self, value: float) -> Array:
         u, least = self._classes[0], self.scores.min()
@@ -145,18 +138,16 @@ class SumLaw:
 class Answers:
     """The frequencies that were found, and how the reports of each answer enter an estimate.
 
-    ``moments(row, at)`` gives ``SumLaw.moments`` of the categories `at`: all that the contrast
-    `row`, shape (k,), is about, and some others. `alike` says that all others have the same.
+    ``moments(row)`` gives ``SumLaw.moments`` of the contrast `row`, shape (k,).
     ``reports(R)`` lists, for each source, what reports count for each contrast of R, shape (q, l),
     and the function of the frequencies that gives the probabilities of these reports. They are all
     that can be made, if `complete`, or a sample.
     """
 
     p: Array
-    moments: Callable[..., Array]
+    moments: Callable[[Array], Array]
     nobs: Array
     reports: Callable[[Array], Sequence[tuple[Array, Callable[[Array], Array]]]]
-    alike: bool = False
     complete: bool = True
 
     @cached_property
@@ -165,16 +156,8 @@ class Answers:
         return np.asarray(p / p.sum())
 
     def law(self, row: Array) -> SumLaw:
-        """The law of the contrast `row`, whose entries are not all the same.
-
-        Where very many entries are zero, their categories become one.
-        """
-        out = row == 0.0
-        if not self.alike or np.count_nonzero(out) < _LUMPED:
-            return SumLaw(row, self._seen, self.moments(row), self.nobs)
-        at = np.append(np.flatnonzero(row), np.argmax(out))  # one stands for all others
-        p = np.append(self._seen[at[:-1]], self._seen @ out)
-        return SumLaw(row[at], p, self.moments(row, at), self.nobs)
+        """The law of the contrast `row`, whose entries are not all the same."""
+        return SumLaw(row, self._seen, self.moments(row), self.nobs)
 
     def between(self, first: Array, second: Array) -> Callable[[float], SumLaw]:
         """The laws of the contrasts ``(1 - v) first - v second``, for v from zero to one.
@@ -242,16 +225,16 @@ def known_answers(results: Laws, documents: Sequence[Mapping[str, Any]]) -> Answ
     """
     if results.linear.at is not None or results.linear.covariance is None:
         return None
-    scored = results.linear_method == "one step" and isinstance(results.tally, PathLaw)
-    counted = results.exact is not None and results.exact.known.all() and len(documents) == 1
-    if results.law is None and not scored and not counted:
-        return None
-    makers = [mechanism_from_dict(dict(document)) for document in documents]
+    tally = results.tally if results.linear_method == "one step" else None
+    exact = results.exact if results.exact is not None and len(documents) == 1 else None
+    makers = map(mechanism_from_dict, map(dict, documents))
     if results.law is not None:
         return _of_labels(results.law, [maker.channel() for maker in makers])
-    if isinstance(results.tally, PathLaw) and scored:
-        return _of_scores(results.linear, results.tally, makers)
-    return None if results.exact is None else _of_counts(results.linear, results.exact, makers[0])
+    if isinstance(tally, PathLaw):
+        return _of_scores(results.linear, tally, list(makers))
+    if exact is not None and exact.known.all():
+        return _of_counts(results.linear, exact, next(makers))
+    return None
 
 
 def _of_labels(law: ReportLaw, channels: Sequence[Channel]) -> Answers | None:
@@ -263,27 +246,21 @@ def _of_labels(law: ReportLaw, channels: Sequence[Channel]) -> Answers | None:
     p = MLE().solve(Likelihood(W, np.concatenate(seen))).p
     nobs = np.array([float(part.nobs) for part in law.parts])
     pairs = list(zip(law.parts, channels, strict=True))
-    alike = all(isinstance(made, Uniformised) and part.weights.ndim == 1 for part, made in pairs)
 
-    def moments(row: Array, at: Any = slice(None)) -> Array:
+    def moments(row: Array) -> Array:
         every = []
         for part, channel in pairs:
-            if isinstance(channel, Uniformised) and part.weights.ndim == 1:
-                powers = _powers(row[at] * part.weights[at])
-                every.append(channel.a * powers + (powers @ channel.noise()[at])[:, None])
-                continue
             powers = _powers(part.contrasts(row[None])[0])
             if isinstance(channel, Uniformised):
-                means = channel.a * powers + (powers @ channel.noise())[:, None]
+                every.append(channel.a * powers + (powers @ channel.noise())[:, None])
             else:
-                means = powers @ channel.matrix().T
-            every.append(means[:, at])
+                every.append(powers @ channel.matrix().T)
         return np.array(every)
 
     def reports(R: Array) -> list[tuple[Array, Callable[[Array], Array]]]:
         return [(part.contrasts(R), channel.forward) for part, channel in pairs]
 
-    return Answers(p, moments, nobs, reports, alike)
+    return Answers(p, moments, nobs, reports)
 
 
 def _powers(u: Array) -> Array:
@@ -298,11 +275,11 @@ def _of_scores(linear: Uncertain, tally: PathLaw, makers: Sequence[Mechanism]) -
     start, V, nobs = p / p.sum(), linear.known(), tally.nobs[:, 0]
     channels = [maker.channel() for maker in makers]
 
-    def moments(row: Array, at: Any = slice(None)) -> Array:
-        weights = V.times(row)
-        features = [np.tile(n * weights, (row.size, 1)) for n in nobs]
-        pairs = zip(channels, features, strict=True)
-        return np.array([channel.score_moments(start, F)[0] for channel, F in pairs])[..., at]
+    def moments(row: Array) -> Array:
+        features, every = np.tile(V.times(row), (row.size, 1)), []
+        for channel, n in zip(channels, nobs, strict=True):
+            every.append(channel.score_moments(start, n * features)[0])
+        return np.array(every)
 
     def reports(R: Array) -> list[tuple[Array, Callable[[Array], Array]]]:
         weights, every = np.array([V.times(row) for row in R]), []
@@ -321,12 +298,12 @@ def _listed(maker: Mechanism) -> tuple[Array, Callable[[Array], Array]]:
     Where there are too many patterns of bits, a sample stands for them.
     """
     channel = maker.channel()
-    if _lists(channel):
-        Q = channel.matrix()
-        Q = Q[:, Q.any(axis=0)]
-        return Q.T, lambda p: np.asarray(p @ Q)
-    y, law = _sample(maker)
-    return channel.rows(y).dense(), law
+    if not _lists(channel):
+        y, law = _sample(maker)
+        return channel.rows(y).dense(), law
+    Q = channel.matrix()
+    Q = Q[:, Q.any(axis=0)]
+    return Q.T, lambda p: np.asarray(p @ Q)
 
 
 def _lists(channel: Channel) -> bool:
@@ -358,16 +335,14 @@ def _of_counts(linear: Uncertain, exact: ExactForm, maker: Mechanism) -> Answers
         G = (held - exact.offset[:, None]) / exact.scale[:, None]
         Q = channel.matrix()
 
-        def label_moments(row: Array, at: Any = slice(None)) -> Array:
-            return (_powers(row @ G) @ Q.T)[None][..., at]
-
-        return Answers(p, label_moments, nobs, lambda R: [(R @ G, channel.forward)])
+        powers = lambda row: (_powers(row @ G) @ Q.T)[None]  # noqa: E731
+        return Answers(p, powers, nobs, lambda R: [(R @ G, channel.forward)])
     if not maker.n_bits:
         return None
 
-    def moments(row: Array, at: Any = slice(None)) -> Array:
+    def moments(row: Array) -> Array:
         raw = answer_moments(exact.offset, exact.scale, (row / exact.scale)[None])
-        return np.array([[one[0] for one in raw]])[..., at]
+        return np.array([[one[0] for one in raw]])
 
     def reports(R: Array) -> list[tuple[Array, Callable[[Array], Array]]]:
         y, law = _sample(maker)
@@ -375,85 +350,6 @@ def _of_counts(linear: Uncertain, exact: ExactForm, maker: Mechanism) -> Answers
         return [((R / exact.scale) @ (bits - exact.offset).T, law)]
 
     return Answers(p, moments, nobs, reports, complete=False)
-
-
-# -- Laws of contrasts of frequencies under a null hypothesis -------------------------------------
-
-
-def contrast_law(results: Laws, row: Array, known: Answers | None = None) -> ContrastLaw | None:
-    """The law of the contrast `row`, shape (k,); None where it is not known.
-
-    Where the law of each answer is `known`, at the likeliest frequencies of every value.
-    """
-    if known is not None and np.ptp(row) > 0.0:
-        return ContrastLaw(known.law(row).at, float(row.min()), float(row.max()), is_fixed=False)
-    span = float(row.min()), float(row.max())
-    if results.law is not None and results.linear.at is None:
-        reports, covariances = results.law, results.linear.known().times(row)
-        scale = float(row @ covariances)
-
-        def moved_law(value: Array) -> tuple[Array, Array]:
-            gap = float(row @ results.linear.estimate - value[0])
-            moved = reports.moved(covariances * (-gap / scale if scale else 0.0))
-            variance = np.diagonal(moved.covariance(row[None]))
-            cumulant = moved.third_cumulants(row[None])
-            return np.sqrt(variance), cumulant / np.where(variance > 0.0, variance, 1.0) ** 1.5
-
-        return ContrastLaw(moved_law, *span)
-    if results.tally is not None and np.count_nonzero(row) == 1:  # a multiple of one frequency
-        tally, entry = results.tally, int(np.flatnonzero(row)[0])
-        places = np.arange(results.linear.estimate.size)[results.linear.places]
-        place, factor = np.searchsorted(places, entry), row[entry]
-        inside = np.clip(results.linear.estimate[results.linear.places], 0.0, 1.0)
-
-        def tally_law(value: Array) -> tuple[Array, Array]:
-            p = inside.copy()
-            p[place] = value[0] / factor
-            se, skewness, _ = tally.law(p)
-            return abs(factor) * se[[place]], np.sign(factor) * skewness[[place]]
-
-        return ContrastLaw(tally_law, *span)
-    return None
-
-
-def laws_between(
-    results: Laws, first: Array, second: Array, known: Answers | None = None
-) -> Callable[[float], Any] | None:
-    """The laws of ``(1 - v) first - v second`` for all v; None where they are not known."""
-    if known is not None:
-        return known.between(first, second)
-    if results.law is None or results.linear.at is not None:
-        return None
-    return lambda v: contrast_law(results, (1.0 - v) * first - v * second)
-
-
-def null_law(
-    results: Laws, R: Array, gap: Array, known: Answers | None = None
-) -> ReportSums | None:
-    """The law of independent contrasts R, (q, k), under the null that `gap` is noise.
-
-    At the likeliest frequencies of the null, if the law of each answer is `known`; but of labels
-    where a short step along the covariance of the estimate leads there. None where nothing is known
-    but the covariance of the estimate.
-    """
-    V = results.linear.known()
-    weights = np.linalg.lstsq(V.transform(R), gap, rcond=None)[0]
-    change = np.asarray(-V.times(R.T @ weights))  # takes the estimate to the null
-    if results.law is not None:
-        led = np.allclose(R @ change, -gap, rtol=1e-6, atol=1e-12)
-        near = led and all(part.can_move(change) for part in results.law.parts)
-        if known is None or near:
-            moved = results.law.moved(change)
-            parts = [(part.contrasts(R), part.law, part.nobs) for part in moved.parts]
-            return ReportSums(moved.covariance(R), parts)
-    law = None if known is None else known.null_law(R, R @ results.linear.estimate - gap)
-    if law is not None:
-        return law
-    if results.tally is None or not results.tally.everywhere:
-        return None
-    inside = np.clip(results.linear.estimate, 0.0, 1.0)
-    there, here = (results.tally.law(p)[0] for p in (inside + change, inside))
-    return ReportSums(V.transform(R) + (R * (there**2 - here**2)) @ R.T)
 
 
 # -- Differences of the frequencies of two independent groups of respondents ----------------------
@@ -482,9 +378,8 @@ def difference_rows(pairs: Sequence[tuple[Any, Any]], alpha: float) -> pd.DataFr
     ]
     all_pairs = Difference(first, second, *stacked)
     se = np.hypot(*(np.concatenate([fit.linear.bse() for fit in side]) for side in sides))
-    lower, upper = all_pairs.interval(alpha).T
-    columns = {"estimate": all_pairs.estimate, "se": se, "lower": lower, "upper": upper}
-    return pd.DataFrame(columns | {"pvalue": all_pairs.pvalues()})
+    columns = [all_pairs.estimate, se, all_pairs.interval(alpha), all_pairs.pvalues()]
+    return pd.DataFrame(np.column_stack(columns), columns=[*ESTIMATES, "pvalue"])
 
 
 def cell_law(results: Laws) -> CellLaw:
@@ -541,7 +436,7 @@ class WeightedSum:
         return float(one_sided(np.array([self.estimate - value]), se, skewness, upper)[0])
 
 
-def weighted_sum(results: Laws, scores: Array, shift: float, known: Answers | None) -> WeightedSum:
+def weighted_sum(results: Results, scores: Array, shift: float) -> WeightedSum:
     """The sum of all frequencies is one: scores may be shifted, and the sum moves with them.
 
     Where the estimates need not sum to one they are shifted by what makes the variance smallest;
@@ -555,7 +450,7 @@ def weighted_sum(results: Laws, scores: Array, shift: float, known: Answers | No
     row = scores - c
     estimate = float(row @ results.linear.estimate) + c
     se = float(np.sqrt(max(V.transform(row[None])[0, 0], 0.0)))
-    law = contrast_law(results, row, known) if np.any(row) else None
+    law = results._contrast_law(row) if np.any(row) else None
 
     def at(value: Array) -> tuple[Array, Array]:
         if law is None:
@@ -565,12 +460,12 @@ def weighted_sum(results: Laws, scores: Array, shift: float, known: Answers | No
     return WeightedSum(estimate, se, at, float(scores.min()), float(scores.max()))
 
 
-def mean_score(results: Laws, scores: Array, known: Answers | None) -> WeightedSum:
+def mean_score(results: Results, scores: Array) -> WeightedSum:
     """The mean of the scores of the answers, from that of scores between 0 and 1."""
     least, most = float(scores.min()), float(scores.max())
     width = most - least
     unit = (scores - least) / width
-    one = weighted_sum(results, unit, float(unit.mean()), known)
+    one = weighted_sum(results, unit, float(unit.mean()))
 
     def at(value: Array) -> tuple[Array, Array]:
         se, skewness = one.at((value - least) / width)
@@ -579,11 +474,11 @@ def mean_score(results: Laws, scores: Array, known: Answers | None) -> WeightedS
     return WeightedSum(least + width * one.estimate, width * one.se, at, least, most)
 
 
-def cumulative_sums(results: Laws, known: Answers | None) -> list[WeightedSum]:
+def cumulative_sums(results: Results) -> list[WeightedSum]:
     """The frequency of each category and those before it; that of the last is one."""
     k = results.linear.estimate.size
     tails = [(np.arange(k) <= x).astype(float) for x in range(k - 1)]
-    sums = [weighted_sum(results, tail, 0.0, known) for tail in tails]
+    sums = [weighted_sum(results, tail, 0.0) for tail in tails]
     certain = np.zeros(1)
     return [*sums, WeightedSum(1.0, 0.0, lambda value: (certain, certain), 1.0, 1.0)]
 

@@ -8,7 +8,7 @@ results hold.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -16,7 +16,6 @@ from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ldpstats.arguments import Array
 from ldpstats.channels.structured import Channel, Uniformised
@@ -111,7 +110,7 @@ def information_covariance(
 
 
 def inverse_information(
-    J: Array, free: npt.NDArray[np.bool_], fpe16: bool, kind: str
+    J: Array, free: Array, fpe16: bool, kind: str
 ) -> tuple[Covariance | None, str]:
     """Covariance of frequencies, (k,), by the information J of those that are free, and its kind.
 
@@ -145,7 +144,7 @@ class Laws(Fit):
     linear_method: str = "inversion"
 
     @property
-    def _counted(self) -> npt.NDArray[np.bool_]:
+    def _counted(self) -> Array:
         """Categories, (k,), whose default interval and tests rest on a binomial count."""
         if self.exact is None or self.linear_method != "inversion":
             return np.zeros(self.linear.estimate.size, dtype=bool)
@@ -236,27 +235,27 @@ class Laws(Fit):
         By the normal law, with the variance and the skewness at p = 0 where they are known; exact
         where a category has a binomial count of its own. Two-sided ones are twice the smaller tail.
         """
-        linear = self.linear
+        linear, tails = self.linear, []
         linear.every_bse()
-        at, p = linear.places, np.ones(linear.estimate.size)
-        estimate, se = linear.estimate[at], linear.bse()
-        if self.tally is None:
-            p[at] = tests_.z_test(estimate, se[at], 0.0, alternative)[1]
-        else:
+        at, own = linear.places, np.flatnonzero(self._counted)
+        estimate, se = linear.estimate[at], linear.bse()[at]
+        if self.tally is not None:
             se, skewness = self.tally.absent(estimate.size)
             z = tests_.z_test(estimate, se)[0]
             step = continuity(skewness) if self.tally.everywhere else 0.0
-            larger, smaller = (skewed_pvalue(s * z - step, s * skewness) for s in (1.0, -1.0))
-            both = np.minimum(2.0 * np.minimum(larger, smaller), 1.0)
-            p[at] = both if alternative == "two-sided" else larger
-        own = np.flatnonzero(self._counted)
-        if self.exact is not None and own.size:
-            form = self.exact.take(own)
-            p[own] = form.apply(tests_.binomial_excess)
-            if alternative == "two-sided":
-                less = form.apply(tests_.binomial_deficit)
-                p[own] = np.minimum(2.0 * np.minimum(p[own], less), 1.0)
-        return p
+        for side, sign in (("larger", 1.0), ("smaller", -1.0)):
+            p = np.ones(linear.estimate.size)
+            if self.tally is None:
+                p[at] = tests_.z_test(estimate, se, 0.0, side)[1]
+            else:
+                p[at] = skewed_pvalue(sign * z - step, sign * skewness)
+            if self.exact is not None and own.size:
+                count = tests_.binomial_excess if sign > 0.0 else tests_.binomial_deficit
+                p[own] = self.exact.take(own).apply(count)
+            tails.append(p)
+            if side == alternative:
+                return p
+        return np.minimum(2.0 * np.minimum(*tails), 1.0)
 
 
 # -- The unconstrained estimate from the likelihood of bits, and its law --------------------------
@@ -369,12 +368,20 @@ def effective_counts(problems: Sequence[OneStep], p: Array) -> Array:
     """
     laws = [(problem.nobs, *problem.law().law(p)[:2]) for problem in problems]
     cumulants = [(n, se**2, np.abs(skewness) * se**3) for n, se, skewness in laws]
+    return fewest(cumulants, lambda v, third: np.where(third > 0.0, v**3 / third**2, np.inf))
+
+
+def fewest(laws: Sequence[tuple[Any, ...]], count: Callable[..., Array]) -> Array:
+    """The least `count`, at most that of reports, of all pairs of laws, or of one.
+
+    Laws are reports and cumulants of independent estimates.
+    """
     counts = []
-    for pair in combinations(cumulants, 2) if len(laws) > 1 else [tuple(cumulants)]:
-        nobs, variance, third = (sum(parts) for parts in zip(*pair, strict=True))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            count = np.where(third > 0.0, variance**3 / third**2, np.inf)
-        counts.append(np.minimum(count, nobs))
+    for pair in combinations(laws, 2) if len(laws) > 1 else [tuple(laws)]:
+        nobs, *cumulants = (sum(parts) for parts in zip(*pair, strict=True))
+        if nobs:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                counts.append(np.minimum(count(*cumulants), nobs))
     return np.asarray(np.min(counts, axis=0))
 
 

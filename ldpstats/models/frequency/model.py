@@ -8,7 +8,7 @@ that fit the model again and again: profile likelihood and parametric bootstrap.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -20,12 +20,7 @@ import numpy as np
 import pandas as pd
 
 from ldpstats.arguments import Array, boolean, distribution, one_of, replicates
-from ldpstats.errors import (
-    InvalidArgument,
-    MisfitWarning,
-    NotAvailable,
-    NotIdentified,
-)
+from ldpstats.errors import InvalidArgument, MisfitWarning, NotAvailable, NotIdentified
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.estimators.base import (
     Estimator,
@@ -69,6 +64,7 @@ from ldpstats.priors import SimplexPrior
 from ldpstats.reports.single import BitCounts, Counts, Reports, not_reports
 
 _LARGEST_PLUG_IN = 256  # categories up to which a likelihood is maximised for variances
+_MLE = MLE()
 _CERTAIN = 0.001  # p-value below which others than the candidates are held
 
 
@@ -173,10 +169,9 @@ class FrequencyModel(Model):
         """The groups whose devices have unknown parameters."""
         return DeviceGroups(self.sources, self.cohorts if any(self.cohorts) else ())
 
-    @property
-    def categories(self) -> pd.Index[Any]:
-        """Labels of the categories or candidates, in order."""
-        return self._labels
+    categories = property(
+        attrgetter("_labels"), doc="Labels of the categories or candidates, in order."
+    )
 
     @property
     def nobs(self) -> int:
@@ -244,7 +239,7 @@ class FrequencyModel(Model):
     @cached_property
     def _maximum(self) -> Solution:
         """Where the likelihood is largest."""
-        return MLE().solve(self.likelihood())
+        return _MLE.solve(self.likelihood())
 
     @cached_property
     def _one_step(self) -> OneStep | None:
@@ -350,7 +345,7 @@ class FrequencyModel(Model):
             boolean("progress", progress)
             whole = self._groups, self.name, self._n_missing
             return fit_parameters(*whole, method, constraints, cov_type)
-        with fitting(True) if boolean("progress", progress) else nullcontext():
+        with fitting() if boolean("progress", progress) else nullcontext():
             results = self.fit_quietly(method, constraints, cov_type)
         warn_of_caution(results.caution)
         warn_of_doubts(self.misfit(results), results.condition)
@@ -386,7 +381,7 @@ class FrequencyModel(Model):
             raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
         listed, problem, linear, solution, fitted, kind = self._estimated(estimator, cov_type)
         mechanisms, p = self._mechanisms, solution.p
-        likeliest = p if estimator == MLE() and len(mechanisms) == 1 else None
+        likeliest = p if estimator == _MLE and len(mechanisms) == 1 else None
         fit = goodness_of_fit(self.sources, listed.parts, likeliest)
         llf = np.nan  # of what is no distribution
         if np.all(p >= 0.0) and abs(p.sum() - 1.0) < 1e-9 and self._has_patterns:
@@ -448,33 +443,33 @@ class FrequencyModel(Model):
             problem = self._one_step
         else:
             problem = self._inference
-        full = np.full(self._moments.k, np.nan)
+        V: Covariance | None = None
+        estimate, variances = np.full(self._moments.k, np.nan), None
         if at is not None and not at.size:
-            linear = Uncertain(full, Covariance.dense(np.empty((0, 0))), at)
-        elif problem.has_errors and not problem.has_covariance:
-            alone = problem.estimate_variances(self._reference)
-            linear = Uncertain(problem.estimate()[0], None, variances=alone)
+            V = Covariance.dense(np.empty((0, 0)))
         else:
-            estimate = problem.estimate()[0]
-            V = problem.covariance(self._reference) if problem.has_errors else None
-            if at is not None:
-                full[at] = estimate
-            linear = Uncertain(estimate if at is None else full, V, at)
+            estimate[slice(None) if at is None else at] = problem.estimate()[0]
+            if problem.has_errors and problem.has_covariance:
+                V = problem.covariance(self._reference)
+            elif problem.has_errors:
+                variances = problem.estimate_variances(self._reference)
+        linear = Uncertain(estimate, V, at, variances=variances)
         if selection is not None:
             p = np.where(np.isnan(linear.estimate), 0.0, linear.estimate)
             fitted, kind = Uncertain(p, linear.covariance, linear.at), "linear"
             return listed, problem, linear, replace(selection, p=p), fitted, kind
         if isinstance(estimator, MomentsEstimator):
             solution, kind = estimator.solve(problem), "linear"
-            if linear.covariance is not None:
+            same = np.array_equal(solution.p, linear.estimate) and linear.has_errors
+            if linear.covariance is not None and not (same and estimator.name == "inversion"):
                 V = estimator.covariance(problem, solution, linear.covariance)
                 fitted = Uncertain(solution.p, V)
-            elif np.array_equal(solution.p, linear.estimate) and linear.has_errors:
+            elif same:
                 fitted = linear
             else:
                 fitted, kind = Uncertain(solution.p, None), "none (too large)"
             return listed, problem, linear, solution, fitted, kind
-        solution = self._maximum if estimator == MLE() else estimator.solve(self.likelihood())
+        solution = self._maximum if estimator == _MLE else estimator.solve(self.likelihood())
         if cov_type == "linear":
             V, kind = linear.covariance, "linear"
         elif estimator.without_errors:
@@ -622,9 +617,8 @@ class FrequencyModel(Model):
         likelihood, se = self.likelihood(), results.linear.bse()
         W, n = observed(likelihood)
         seen = Likelihood(W.prepared(), n)
-        best = MLE().solve(likelihood).p
-        maximum = seen.loglike(best)
-        ends = np.empty((likelihood.k, 2))
+        best = self._maximum.p
+        maximum, ends = seen.loglike(best), np.empty((likelihood.k, 2))
         with maybe_bar("profiles", progress) as advance:
             for i in range(likelihood.k):
                 path = _Path(seen, i, best)
@@ -670,39 +664,28 @@ class FrequencyModel(Model):
         p = results.fitted.estimate
         if p.min() < 0.0 or abs(p.sum() - 1.0) > 1e-9:
             p = self._moments.plug_in
-        draws = np.empty((n_boot, p.size))
-        refit = self._refit(estimator, p)
-        surveys = [_surveys(c, self.candidates, p, rng, n_boot) for c in self.sources]
+        draws, listed = np.empty((n_boot, p.size)), self.candidates
+        usual, start, model = estimator == _MLE, None, None
+        if usual:
+            W, n = observed(self.likelihood())
+            if W.closed_form(n) is None and W.reduced(n) is None:
+                start, model = p, model_of_refits(W, n, p)
+        surveys = [_surveys(c, listed, p, rng, n_boot) for c in self.sources]
         with maybe_bar("bootstrap", progress) as advance:
             for b, sources in enumerate(zip(*surveys, strict=True)):
-                draws[b] = refit(sources)
+                if not isinstance(estimator, LikelihoodEstimator):
+                    equations = joined([c.mechanism.moments(c, listed) for c in sources])
+                    found = estimator.solve(equations)
+                else:
+                    seen = stacked([c.mechanism.likelihood(c, listed) for c in sources])
+                    found = (
+                        estimator.solve(seen)
+                        if not usual
+                        else refitted(*observed(seen), start, model)
+                    )
+                draws[b] = found.p
                 advance((b + 1) / n_boot)
-        return np.asarray(intervals.percentile(draws, alpha))
-
-    def _refit(self, estimator: Estimator[Any], p: Array) -> Callable[[Sources], Array]:
-        """What estimates from a simulated survey; kinds of estimator solve different problems."""
-
-        def likelihood_of(sources: Sources) -> Likelihood:
-            return stacked([c.mechanism.likelihood(c, self.candidates) for c in sources])
-
-        def by_moments(sources: Sources) -> Array:
-            problems = [c.mechanism.moments(c, self.candidates) for c in sources]
-            return estimator.solve(problems[0] if len(problems) == 1 else joined(problems)).p
-
-        def by_likelihood(sources: Sources) -> Array:
-            return estimator.solve(likelihood_of(sources)).p
-
-        def by_maximum(sources: Sources) -> Array:
-            return refitted(*observed(likelihood_of(sources)), start, model).p
-
-        if not isinstance(estimator, LikelihoodEstimator):
-            return by_moments
-        if estimator != MLE():
-            return by_likelihood
-        W, n = observed(self.likelihood())
-        known = W.closed_form(n) is not None or W.reduced(n) is not None
-        start, model = (None, None) if known else (p, model_of_refits(W, n, p))
-        return by_maximum
+        return intervals.percentile(draws, alpha)
 
     def _refuse_others(self, results: FrequencyResults) -> None:
         """Refuse results of other data: the same data give the same linear estimate, bit by bit."""
@@ -813,28 +796,21 @@ def refuse_shared_persons(groups: Mapping[str, object]) -> None:
     owner: dict[Any, str] = {}
     named: list[tuple[str, Any]] = []
     for name, data in groups.items():
-        parts = [part.ids for part in _parts(data) if isinstance(part, Reports)]
-        ids = [part for part in parts if part is not None]
+        ids = [one.ids for one in _parts(data) if isinstance(one, Reports) and one.ids is not None]
         if ids:
             named.append((name, pd.unique(np.concatenate(ids))))
     if len(named) < 2 or pd.Index(np.concatenate([ids for _, ids in named])).is_unique:
         return
     for name, ids in named:
         for person in ids:
-            if person in owner:
-                raise InvalidArgument(
-                    f"{name}.ids",
-                    person,
-                    f"is in {owner[person]} too: groups must be of different persons; compare "
-                    "answers of the same persons by AssociationModel with ids=, or survey.change",
-                )
-            owner[person] = name
+            if (first := owner.setdefault(person, name)) != name:
+                remedy = f"is in {first} too: groups must be of different persons; compare answers "
+                remedy += "of the same persons by AssociationModel with ids=, or survey.change"
+                raise InvalidArgument(f"{name}.ids", person, remedy)
 
 
 # -- Intervals that fit the model again and again: profile likelihood and parametric bootstrap ----
 
-
-Sources = tuple[Counts | BitCounts, ...]
 
 _TOGETHER = 1 << 23  # bits of reports that are drawn at a time, at least (1 MB)
 

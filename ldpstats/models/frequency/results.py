@@ -8,17 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import (
-    Array,
-    boolean,
-    level,
-    numbers,
-    one_of,
-    probability,
-)
+from ldpstats.arguments import Array, boolean, level, numbers, one_of, probability
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.solvers import root
 from ldpstats.inference import intervals
@@ -26,28 +18,25 @@ from ldpstats.inference.goodness import ReportSums
 from ldpstats.inference.tables.ratio import FiellerInterval, fieller
 from ldpstats.inference.tails import one_sided
 from ldpstats.inference.tests import TestResult
-from ldpstats.labels import align, midpoints, position, positions
-from ldpstats.likelihood.covariance import (
-    Covariance,
-    Unexplained,
-    project_simplex,
-)
+from ldpstats.labels import Labels, align, midpoints, position, positions
+from ldpstats.likelihood.covariance import Covariance, Unexplained, project_simplex
+from ldpstats.mechanisms import Mechanism, Product, mechanism_from_dict
 from ldpstats.models.frequency.answers import (
     Answers,
     WeightedSum,
-    contrast_law,
     cumulative_sums,
     known_answers,
-    laws_between,
     mean_score,
-    null_law,
     quantile_bounds,
 )
 from ldpstats.models.frequency.intervals import METHODS, Laws
 from ldpstats.models.layout import (
+    ESTIMATES,
     LONGEST_LABEL,
+    PRESENCE,
     Frame,
     Heading,
+    Table,
     closing_notes,
     figures,
     interval_note,
@@ -56,17 +45,6 @@ from ldpstats.models.layout import (
     resolution_notes,
 )
 from ldpstats.models.results import ContrastLaw, Results, warn_of_method
-
-__all__ = [
-    "NOT_ORDERED",
-    "FrequencyResults",
-    "check_order",
-    "checked_scores",
-    "contrast_law",
-    "interval_kind",
-    "null_law",
-    "quantile_table",
-]
 
 _REFITS = {"model", "progress"}
 _OPTIONS = {"profile": _REFITS, "bootstrap": _REFITS | {"rng", "n_boot", "estimator"}}
@@ -90,12 +68,6 @@ class FrequencyResults(Results, Laws):
 
     Attributes
     ----------
-    params : Series, shape (k,)
-        Estimated frequencies by category.
-    bse : Series, shape (k,)
-        Standard errors of `params`.
-    linear_params : Series, shape (k,)
-        The unconstrained, unbiased estimate; it may leave [0, 1].
     linear_method : {"inversion", "one step"}
         How it was computed: by linear equations of the counts; or, for bits whose patterns are
         known, by one Newton step of their likelihood, which has the variance of the maximum.
@@ -110,12 +82,6 @@ class FrequencyResults(Results, Laws):
         ``2 d - 2 llf`` and ``log(nobs) d - 2 llf`` with d = `df_model`, for comparisons of fits to
         the same reports; nan where `params` do not maximise the likelihood, or under constraints.
         On the boundary fewer than d frequencies vary freely, so that they are too large there.
-    df_model, df_resid : int
-        Frequencies that vary freely (one fewer than there are where they sum to one), and `nobs`
-        less that.
-    tvalues : Series, shape (k,)
-        `linear_params` over their standard errors. p-values rest on more, see `pvalues`.
-    converged : bool
     message : str
         How the estimator ended.
     goodness_of_fit : TestResult or None
@@ -133,16 +99,8 @@ class FrequencyResults(Results, Laws):
 
     Methods
     -------
-    conf_int, cov_params, summary_frame, summary, plot
-        Intervals, covariances, and all of it as a table, in print or as a figure.
-    to_frame, glance, to_maketables
-        Tables of data: a row for each estimate, one row in all, and for the package maketables.
-    detected, presence_pvalues, t_test, wald_test, difference, ratio
-        Which frequencies are above zero; tests and intervals of contrasts.
-    mean, cumulative, quantile
-        Of ordered answers, with intervals.
-    to_dict, to_json, from_dict, from_json
-        Storage; no report is in it.
+    turnover, transitions
+        Of paths of waves (`Survey.paths`): who changed the answer, and to which.
 
     Examples
     --------
@@ -173,7 +131,7 @@ class FrequencyResults(Results, Laws):
     )
 
     @property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         return self.categories
 
     # -- intervals -------------------------------------------------------------------------
@@ -347,10 +305,10 @@ class FrequencyResults(Results, Laws):
             )
         return self._above_zero(self.presence_pvalues().to_numpy(), alpha, method)
 
-    def _detected(self, alpha: float) -> npt.NDArray[np.bool_] | None:
+    def _detected(self, alpha: float) -> Array | None:
         if self.unexplained is None or self.caution or not self._has_intervals:
             return None  # all categories are known, or what is held is not
-        return np.asarray(self.categories.isin(self.detected(alpha)))
+        return self.categories.isin(self.detected(alpha))
 
     def presence_pvalues(self) -> pd.Series[float]:
         """One-sided p-values of p = 0 against p > 0, not adjusted for multiplicity.
@@ -372,10 +330,58 @@ class FrequencyResults(Results, Laws):
         return known_answers(self, self.mechanisms)
 
     def _contrast_law(self, row: Array) -> ContrastLaw | None:
-        return contrast_law(self, row, self.answers)
+        """By the laws of answers at the likeliest frequencies of every value, else of reports."""
+        span, linear = (float(row.min()), float(row.max())), self.linear
+        if self.answers is not None and np.ptp(row) > 0.0:
+            return ContrastLaw(self.answers.law(row).at, *span, is_fixed=False)
+        if self.law is not None and linear.at is None:
+            reports, covariances = self.law, linear.known().times(row)
+            scale = float(row @ covariances)
+
+            def moved_law(value: Array) -> tuple[Array, Array]:
+                gap = float(row @ linear.estimate - value[0])
+                moved = reports.moved(covariances * (-gap / scale if scale else 0.0))
+                variance = np.diagonal(moved.covariance(row[None]))
+                cumulant = moved.third_cumulants(row[None])
+                return np.sqrt(variance), cumulant / np.where(variance > 0.0, variance, 1.0) ** 1.5
+
+            return ContrastLaw(moved_law, *span)
+        if self.tally is None or np.count_nonzero(row) != 1:
+            return None
+        # a multiple of one frequency
+        tally, entry, places = self.tally, np.flatnonzero(row)[0], np.arange(self.k)[linear.places]
+        place, factor = np.searchsorted(places, entry), row[entry]
+        inside = np.clip(linear.estimate[places], 0.0, 1.0)
+
+        def tally_law(value: Array) -> tuple[Array, Array]:
+            p = inside.copy()
+            p[place] = value[0] / factor
+            se, skewness, _ = tally.law(p)
+            return abs(factor) * se[[place]], np.sign(factor) * skewness[[place]]
+
+        return ContrastLaw(tally_law, *span)
 
     def _null_law(self, R: Array, gap: Array) -> ReportSums | None:
-        return null_law(self, R, gap, self.answers)
+        """At the likeliest frequencies of the null, if the law of each answer is known.
+
+        But of labels where a short step along the covariance of the estimate leads there.
+        """
+        V, estimate = self.linear.known(), self.linear.estimate
+        weights = np.linalg.lstsq(V.transform(R), gap, rcond=None)[0]
+        change = np.asarray(-V.times(R.T @ weights))  # takes the estimate to the null
+        if self.law is not None:
+            led = np.allclose(R @ change, -gap, rtol=1e-6, atol=1e-12)
+            near = led and all(part.can_move(change) for part in self.law.parts)
+            if self.answers is None or near:
+                moved = self.law.moved(change)
+                parts = [(part.contrasts(R), part.law, part.nobs) for part in moved.parts]
+                return ReportSums(moved.covariance(R), parts)
+        law = None if self.answers is None else self.answers.null_law(R, R @ estimate - gap)
+        if law is not None or self.tally is None or not self.tally.everywhere:
+            return law
+        inside = np.clip(estimate, 0.0, 1.0)
+        there, here = (self.tally.law(p)[0] for p in (inside + change, inside))
+        return ReportSums(V.transform(R) + (R * (there**2 - here**2)) @ R.T)
 
     def _testing_covariance(self, estimated: Covariance) -> Covariance:
         least = 0.5 / self.nobs**2  # that nobody was seen is not certain: half a report was
@@ -420,10 +426,9 @@ class FrequencyResults(Results, Laws):
         except InvalidArgument:  # which names another argument
             remedy = f"and {first!r} were never reported, of which conf_int() tells more"
             raise InvalidArgument("second", second, remedy) from None
-        lower, upper = test.conf_int(alpha)[0]
-        values = [test.effect[0], test.sd.ravel()[0], lower, upper, float(np.ravel(test.pvalue)[0])]
-        index = ["estimate", "se", "lower", "upper", "pvalue"]
-        return pd.Series(values, index=index, name=f"{first} - {second}")
+        sd, ends, p = np.ravel(test.sd), test.conf_int(alpha)[0], np.ravel(test.pvalue)
+        values: list[float] = [*test.effect, *sd, *ends, *p]
+        return pd.Series(values, index=[*ESTIMATES, "pvalue"], name=f"{first} - {second}")
 
     def ratio(self, first: Any, second: Any, alpha: float = 0.05) -> FiellerInterval:
         """Score interval of the ratio of two frequencies; it may be unbounded, and says so.
@@ -460,10 +465,10 @@ class FrequencyResults(Results, Laws):
         # the ratio is r where (1 - v) sum first - v sum second is zero, with v = r / (1 + r)
         R = np.zeros((2, self.linear.estimate.size))
         R[0, above] = R[1, below] = 1.0
-        law = laws_between(self, R[0], R[1], self.answers)
         rows, estimate, V = self.linear.restricted(R)
         num, den = (float(x) for x in rows @ estimate)
-        if law is None:
+        between = None if self.answers is None else self.answers.between(*R)
+        if between is None and (self.law is None or self.linear.at is not None):
             spread = V.transform(rows)
             return fieller(num, den, spread[0, 0], spread[1, 1], spread[0, 1], alpha)
         # what is in both sums alone, in the first alone or in the second alone: ratios 1, inf and 0
@@ -473,7 +478,9 @@ class FrequencyResults(Results, Laws):
             centre = min(max(max(num, 0.0) / (max(num, 0.0) + max(den, 0.0)), low), high)
 
             def tail(v: float, upper: bool) -> float:
-                se, skewness = law(v).at(np.zeros(1))
+                row = (1.0 - v) * R[0] - v * R[1]
+                law: Any = self._contrast_law(row) if between is None else between(v)
+                se, skewness = law.at(np.zeros(1))
                 gap = np.array([(1.0 - v) * num - v * den])
                 return float(one_sided(gap, se, skewness, upper)[0])
 
@@ -520,10 +527,65 @@ class FrequencyResults(Results, Laws):
         alpha = level(alpha)
         self._refuse_open()
         values = checked_scores(scores, self.categories)
-        mean = mean_score(self, values, self.answers)
+        mean = mean_score(self, values)
         name = f"mean of {self.name}" if self.name else "mean"
-        entries = [mean.estimate, mean.se, *mean.interval(alpha)]
-        return pd.Series(entries, index=["estimate", "se", "lower", "upper"], name=name)
+        return pd.Series([mean.estimate, mean.se, *mean.interval(alpha)], ESTIMATES, name=name)
+
+    def turnover(self, alpha: float = 0.05) -> pd.Series[float]:
+        """Share of the persons whose answer was not the same in all waves, of `Survey.paths`.
+
+        Returns
+        -------
+        Series
+            "estimate", "se", "lower", "upper", as of `mean`.
+
+        Raises
+        ------
+        NotAvailable
+            If the categories are no paths.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill_1": ["no", "no", "yes", "no"] * 25,
+        ...                       "ill_2": ["no", "yes", "yes", "no"] * 25})
+        >>> asked = dict.fromkeys(("ill_1", "ill_2"), ldp.Warner(epsilon=4.0))
+        >>> paths = ldp.Survey(table, asked).paths(["ill_1", "ill_2"], "ill")
+        >>> paths.frequencies("ill").turnover().round(3).to_dict()
+        {'estimate': 0.231, 'se': 0.047, 'lower': 0.147, 'upper': 0.33}
+        """
+        _, paths = self._paths()
+        moved = (paths != paths[:, :1]).any(axis=1).astype(float)
+        return self.mean(moved, alpha).rename("turnover")
+
+    def transitions(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Shares of the answers in the last wave among those of each in the first, of paths.
+
+        Returns
+        -------
+        DataFrame, a row for each answer before and answer after
+            "estimate", "se", and "lower" and "upper" of `ratio`; nan where nobody is estimated to
+            begin.
+        """
+        (waves, paths), alpha = self._paths(), level(alpha)
+        labels, rows = waves[0][1].categories, []
+        index = pd.MultiIndex.from_product([labels, labels], names=[waves[0][0], waves[-1][0]])
+        for i, j in np.ndindex(len(labels), len(labels)):
+            begun = paths[:, 0] == i
+            both = begun & (paths[:, -1] == j)
+            R, p, V = self.linear.restricted(np.array([both, begun], dtype=float))
+            above, below = R @ p
+            rows.append([np.nan] * 4)
+            if below > 0.0:
+                se = np.sqrt(V.forms([R[0] - above / below * R[1]])[0]) / below
+                of_both, of_begun = (self.categories[one].tolist() for one in (both, begun))
+                within = self.ratio(of_both, of_begun, alpha)
+                rows[-1] = [above / below, se, within.low, within.high]
+        columns = ["estimate", "se", "lower", "upper"]
+        return Table(rows, index=index, columns=columns)
+
+    def _paths(self) -> tuple[list[tuple[str, Mechanism]], Array]:
+        return paths_of(mechanism_from_dict(self.mechanisms[0]))
 
     def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
         """Cumulative frequencies in the order of the categories, with score intervals.
@@ -531,11 +593,6 @@ class FrequencyResults(Results, Laws):
         The order is the mechanism's: that of the categories it was made with, as of an ordered
         pandas categorical. Answers without an order have no cumulative frequencies, whatever order
         they are listed in; numbers must be listed from the smallest to the largest.
-
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of each interval.
 
         Returns
         -------
@@ -560,8 +617,7 @@ class FrequencyResults(Results, Laws):
         """
         alpha = level(alpha)
         rows = [[one.estimate, one.se, *one.interval(alpha)] for one in self._cumulative_sums()]
-        columns = ["estimate", "se", "lower", "upper"]
-        return pd.DataFrame(rows, index=self.categories, columns=columns)
+        return pd.DataFrame(rows, self.categories, ESTIMATES)
 
     def quantile(self, q: Any, alpha: float = 0.05) -> pd.Series[Any] | pd.DataFrame:
         """Quantiles of ordered answers: the first category whose cumulative frequency reaches q.
@@ -610,7 +666,7 @@ class FrequencyResults(Results, Laws):
         """The sums of frequencies up to each category; refused of numbers that do not ascend."""
         self._refuse_open()
         check_order(self.categories)
-        return cumulative_sums(self, self.answers)
+        return cumulative_sums(self)
 
     def _refuse_open(self) -> None:
         """Refuse lists of candidates, whose frequencies need not sum to one."""
@@ -630,20 +686,19 @@ class FrequencyResults(Results, Laws):
         if not self.linear.has_errors:
             frame = self._estimates_frame(alpha).assign(presence_pvalue=np.nan)
             return frame, frame
-        uncut = self.conf_int(alpha, clip=False)
-        ends = self._cut(uncut.to_numpy(copy=True), "default", self.linear, alpha)
-        bounds = pd.DataFrame(ends, index=self.categories, columns=["lower", "upper"])
-        frame = self._estimates_frame(alpha, bounds)
-        return frame.assign(presence_pvalue=self.presence_pvalues()), uncut
+        bounds, ends = self._by_method("default", alpha), ["lower", "upper"]
+        uncut = pd.DataFrame(bounds.copy(), self.categories, ends)
+        cut = self._cut(bounds, "default", self.linear, alpha)
+        frame = self._estimates_frame(alpha, pd.DataFrame(cut, self.categories, ends))
+        return frame.assign(presence_pvalue=self._zero_pvalues("larger")), uncut
 
     def _heading(self) -> Heading:
         name, left, right = super()._heading()
         if (rest := self.unexplained) is not None:
-            (error,) = figures([rest.bse], 4)
-            at = self.linear.at
+            (error,), at = figures([rest.bse], 4), self.linear.at
             looked = self.k if at is None else f"{self.k}, {at.size} selected"
-            left[-1:] = [("Candidates:", looked)]
-            left.append(("Not among them:", f"{rest.estimate:.4f} (std err {error})"))
+            share = f"{rest.estimate:.4f} (std err {error})"
+            left[-1:] = [("Candidates:", looked), ("Not among them:", share)]
         return name, left, right
 
     def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
@@ -653,8 +708,7 @@ class FrequencyResults(Results, Laws):
                 "'lasso', or fewer candidates."
             ]
         is_cut = bool((uncut["lower"] < 0.0).any() or (uncut["upper"] > 1.0).any())
-        kind = interval_kind(self)
-        notes = [interval_note(alpha, kind, uncut if is_cut else None, source)]
+        notes = [interval_note(alpha, interval_kind(self), uncut if is_cut else None, source)]
         if source and self.linear_method == "one step":
             notes.append("Unconstrained estimate: one Newton step of the likelihood.")
         for beyond, where, end in (
@@ -662,11 +716,11 @@ class FrequencyResults(Results, Laws):
             (uncut["lower"] >= 1.0, "above 1", "lower"),
         ):
             if beyond.any():
-                one = int(beyond.sum()) == 1
+                s = "s" * int(beyond.sum() > 1)
                 notes.append(
-                    f"NOTE: before the cut the {'interval' if one else 'intervals'} of "
+                    f"NOTE: before the cut the interval{s} of "
                     f"{_first_labels(frame.index[beyond])} lay wholly {where}; the {end} "
-                    f"{'limit' if one else 'limits'} shown instead: where the estimate would be "
+                    f"limit{s} shown instead: where the estimate would be "
                     f"{alpha / 2:g} times as likely as at {where[-1]} (see conf_int)."
                 )
         missed = (frame["params"] < frame["lower"]) | (frame["params"] > frame["upper"])
@@ -676,7 +730,7 @@ class FrequencyResults(Results, Laws):
                 f"NOTE: the {words.format(_first_labels(frame.index[missed]))} not contain the "
                 "estimate, which is constrained: intervals belong to the unconstrained one."
             )
-        return [*notes, f"p-value: {self._interval_words()[1]}."]
+        return [*notes, f"p-value: {PRESENCE}."]
 
     def _notes(self, frame: Frame, details: bool = False) -> list[str]:
         notes: list[str] = []
@@ -755,7 +809,7 @@ NOT_ORDERED = (
 )
 
 
-def check_order(labels: pd.Index[Any]) -> None:
+def check_order(labels: Labels) -> None:
     """Refuse cumulative frequencies of numbers that do not ascend."""
     numeric = isinstance(labels, pd.RangeIndex) or pd.api.types.is_numeric_dtype(labels.dtype)
     if numeric and not labels.is_monotonic_increasing:
@@ -768,7 +822,7 @@ def check_order(labels: pd.Index[Any]) -> None:
 
 
 def quantile_table(
-    q: Any, places: Callable[[float], Any], categories: pd.Index[Any], name: str
+    q: Any, places: Callable[[float], Any], categories: Labels, name: str
 ) -> pd.Series[Any] | pd.DataFrame:
     """The categories at the `places` of a quantile and its interval, or of several quantiles."""
     remedy = "must be a probability, or a list of them"
@@ -785,7 +839,17 @@ def quantile_table(
     return pd.DataFrame([row.tolist() for row in rows], index=index, columns=columns)
 
 
-def checked_scores(scores: Any, labels: pd.Index[Any]) -> Array:
+def paths_of(mechanism: Mechanism) -> tuple[list[tuple[str, Mechanism]], Array]:
+    """The waves of a mechanism of paths, and the numbers of the answers of each path, (k, T)."""
+    waves = list(mechanism.questions.items()) if isinstance(mechanism, Product) else []
+    if not waves or not all(one.categories.equals(waves[0][1].categories) for _, one in waves):
+        words = 'paths of answers: survey.paths([...], "ill").frequencies("ill") has them'
+        raise NotAvailable(f"the categories of {mechanism} are no {words}")
+    sizes = [one.k for _, one in waves]
+    return waves, np.column_stack(np.unravel_index(np.arange(np.prod(sizes)), sizes))
+
+
+def checked_scores(scores: Any, labels: Labels) -> Array:
     """A number for each category; by default the labels, if they are numbers, or their midpoints.
 
     Midpoints are those of labels that are all intervals, such as "[0, 10)".

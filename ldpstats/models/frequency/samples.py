@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -139,9 +140,8 @@ def homogeneity(models: Sequence[FrequencyModel], method: str) -> TestResult:
     if labels and method != "wald":
         return _pearson(sources, null)
     if method == "default" and pooled._one_step is not None:
-        every = [[source.mechanism for source in side.sources] for side in models]
-        first = every[0]
-        if all(len(one) == len(first) and all(q in one for q in first) for one in every):
+        first, *others = [[source.mechanism for source in side.sources] for side in models]
+        if all(len(one) == len(first) and all(q in one for q in first) for one in others):
             return _score(models, pooled._one_step, null)
     p = plug_in(pooled.moments()) if pooled._reference is None else pooled._reference
     return _wald(models, p, alike, null)
@@ -203,21 +203,17 @@ def _score(sides: Sequence[FrequencyModel], pooled: OneStep, null: str) -> TestR
         return TestResult.chi_square(null, 0.0, 0, how)
     test = score(parts, space=space)
     p = score_cumulants(space, parts, x, y).pvalue(test.statistic)
-    seen = [[side.sources[i] for side, i in zip(sides, row, strict=True)] for row in at]
-    p = max(p, test.pvalue, math.exp(sum(map(_log_probability, seen))))
+    chance = 0.0  # of who made which reports of a mechanism, given how often each was made
+    for row in at:
+        seen: list[Any] = [side.sources[i] for side, i in zip(sides, row, strict=True)]
+        made = np.concatenate([source.y for source in seen])
+        kinds = np.unique(made, axis=0, return_inverse=True)[1].reshape(-1)
+        table = np.zeros((len(seen), kinds.max() + 1))
+        of = np.repeat(np.arange(len(seen)), [len(source.y) for source in seen])
+        np.add.at(table, (of, kinds), np.concatenate([source.n for source in seen]))
+        chance += float(log_probability(table)) if kinds.size <= _REPEATED else -math.inf
+    p = max(p, test.pvalue, math.exp(chance))
     return TestResult(null, test.statistic, float(test.df), p, how, together(group))
-
-
-def _log_probability(seen: Sequence[Any]) -> float:
-    """Of who made which reports of one mechanism, given how often each report was made."""
-    y = np.concatenate([source.y for source in seen])
-    kinds = np.unique(y, axis=0, return_inverse=True)[1].reshape(-1)
-    if kinds.size > _REPEATED:
-        return -math.inf
-    table = np.zeros((len(seen), kinds.max() + 1))
-    of = np.repeat(np.arange(len(seen)), [len(source.y) for source in seen])
-    np.add.at(table, (of, kinds), np.concatenate([source.n for source in seen]))
-    return float(log_probability(table))
 
 
 def _wald(sides: Sequence[FrequencyModel], p: Array, alike: bool, null: str) -> TestResult:
@@ -303,11 +299,6 @@ class TwoSampleResult(TestResult):
         variances and the skewness that both estimates have then; the p-value is that of no
         difference, and agrees with the interval. Neither is adjusted for the number of categories.
 
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of each interval.
-
         Returns
         -------
         DataFrame, one row per category
@@ -340,14 +331,8 @@ def two_sample_test(
     ----------
     first, second : Reports, Counts or BitCounts, or lists of them
         Reports of the two groups, over the same categories, of different persons.
-    method : {"default", "pearson", "wald"}
-        "pearson": chi-square on the privatised 2 x l table; needs one mechanism for both groups.
-        "wald": difference of the linear estimates with the covariance pooled under the null; the
-        groups may have different mechanisms or epsilon. The default is "pearson" where it applies,
-        a score test of whole reports of bits or blocks by the same mechanisms, and else "wald".
-        Categories that are expected in fewer than five reports are tested together.
-    candidates : sequence of str or CandidateMap, optional
-        Values to compare the frequencies of; for mechanisms with an open alphabet only.
+    method, candidates
+        As for `homogeneity_test`.
 
     Returns
     -------
@@ -356,11 +341,9 @@ def two_sample_test(
 
     Raises
     ------
-    InvalidArgument
-        If a group is empty, the method unknown, or the `ids` of the groups overlap: the answers of
-        the same persons are not independent, see `AssociationModel`.
-    MechanismMismatch
-        For groups over different categories.
+    InvalidArgument, MechanismMismatch
+        As `homogeneity_test`; answers of the same persons are not independent, see
+        `AssociationModel`.
 
     See Also
     --------
@@ -396,10 +379,6 @@ def two_sample_test(
     models = compared({"first": first, "second": second}, candidates)
     test = homogeneity(models, method)
     fits: tuple[FrequencyResults, ...] = ()
-    try:
+    with suppress(NotAvailable, NotIdentified):
         fits = tuple(model.fit_quietly() for model in models)
-    except (NotAvailable, NotIdentified):
-        pass
-    return TwoSampleResult(
-        test.null, test.statistic, test.df, test.pvalue, test.method, test.note, fits
-    )
+    return TwoSampleResult(**asdict(test), groups=fits)

@@ -21,12 +21,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array
@@ -43,13 +42,18 @@ from ldpstats.estimators.solvers import gap_target
 from ldpstats.inference import goodness
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.goodness import form_cumulants, group_sums, is_feasible, rare_groups
-from ldpstats.inference.tails import normal_pvalue
+from ldpstats.inference.tails import normal_pvalue, standardised
 from ldpstats.inference.tests import TestResult
 from ldpstats.likelihood.covariance import ExactForm, block_diagonal, project_simplex
 from ldpstats.likelihood.joint import joined
 from ldpstats.likelihood.moments import Check, Equations, Moments, OwnCounts, ill_conditioned
 from ldpstats.likelihood.rows import DenseRows
-from ldpstats.models.frequency.intervals import LARGEST_INFORMATION, OneStep, effective_counts
+from ldpstats.models.frequency.intervals import (
+    LARGEST_INFORMATION,
+    OneStep,
+    effective_counts,
+    fewest,
+)
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.reports.single import BitCounts, Counts
 
@@ -70,13 +74,9 @@ def goodness_of_fit(
     """
     tests = []
     for counts, problem in zip(sources, problems, strict=False):
-        outcomes: list[TestResult | None] = []
-        try:
-            for check in problem.checks:
-                outcomes.append(_check_of(check, counts, problem, likeliest))
-        except (NotAvailable, NotIdentified):  # too few reports, or they leave p open
-            continue
-        tests.append(_worst(outcomes))
+        with suppress(NotAvailable, NotIdentified):  # too few reports, or they leave p open
+            each = [_check_of(check, counts, problem, likeliest) for check in problem.checks]
+            tests.append(_worst(each))
     if len(problems) > 1:
         tests.append(_homogeneity(problems))
     return _worst(tests)
@@ -88,11 +88,8 @@ def _worst(outcomes: Sequence[TestResult | None]) -> TestResult | None:
     if len(tests) < 2:
         return tests[0] if tests else None
     worst = min(tests, key=lambda test: test.pvalue)
-    return replace(
-        worst,
-        pvalue=min(1.0, len(tests) * worst.pvalue),
-        method=f"{worst.method}; smallest of {len(tests)} tests, Bonferroni",
-    )
+    how = f"{worst.method}; smallest of {len(tests)} tests, Bonferroni"
+    return replace(worst, pvalue=min(1.0, len(tests) * worst.pvalue), method=how)
 
 
 def _check_of(
@@ -174,11 +171,10 @@ def _laws_fit(counts: Counts, problem: Any, likeliest: Array | None) -> TestResu
 def _negative_fit(problem: Moments) -> TestResult:
     """Estimates that are more negative than chance makes them where a frequency is zero."""
     estimate, variance = problem.estimate()[0], problem.estimate_variances()
-    try:  # one report more than expected: the normal law takes even one rare report for impossible
+    with suppress(NotAvailable, InvalidArgument):  # what one report does is not known
+        # one report more than expected: the normal law takes even one rare report for impossible
         variance = variance + (problem.reach()[0] / problem.nobs) ** 2
-    except (NotAvailable, InvalidArgument):  # what one report does is not known
-        pass
-    form, z = problem.exact_form(), tests_.standardised(estimate, np.sqrt(variance))
+    form, z = problem.exact_form(), standardised(estimate, np.sqrt(variance))
     if form is not None and form.known.all():
         return _most_negative(z, np.ones_like(z), form)
     return _most_negative(z, normal_pvalue(z, "smaller"), form)
@@ -259,9 +255,7 @@ def misfit(
     test, share = results.goodness_of_fit, results.unexplained
     if test is None or not test.pvalue < MISFIT:
         return ""
-    remedy = _CHECK
-    if test.null == HOMOGENEITY:
-        remedy = "fit them one by one"
+    remedy = "fit them one by one" if test.null == HOMOGENEITY else _CHECK
     if share is not None:
         if incomplete or results.linear.at is not None:
             return ""
@@ -294,12 +288,11 @@ def warn_of_caution(caution: str, stacklevel: int = 3) -> None:
         )
 
 
-def warn_of_doubts(misfit: str, condition: float, stacklevel: int = 3) -> None:
+def warn_of_doubts(misfit: str, condition: float) -> None:
     """Tell the caller of the caller of reports that do not fit, and of ill-conditioned channels."""
-    if misfit:
-        warnings.warn(misfit, MisfitWarning, stacklevel=stacklevel)
-    if words := ill_conditioned(condition):
-        warnings.warn(words, LDPWarning, stacklevel=stacklevel)
+    for words, kind in ((misfit, MisfitWarning), (ill_conditioned(condition), LDPWarning)):
+        if words:
+            warnings.warn(words, kind, stacklevel=3)
 
 
 # -- Chi-square tests of estimates, in which rare categories are put together ---------------------
@@ -330,19 +323,17 @@ def by_moments(test: TestResult, problems: Sequence[Moments], p: Array, R: Array
     Chi-square is the limit of that law, and far from it where some reports are rare. The test is
     left as it is where the reports of a problem cannot be listed. R may be redundant.
     """
-    listed = [problem.influences(p) for problem in problems]
     sides = np.split(R, np.cumsum([problem.k for problem in problems])[:-1], axis=1)
-    parts = [
-        (n, each @ side.T, law)
-        for reports, side in zip(listed, sides, strict=True)
-        for n, each, law in reports or ()
-    ]
-    if any(reports is None for reports in listed):
-        return test
-    covariance = np.zeros((len(R), len(R)))
-    for n, each, law in parts:
-        centred = each - law @ each
-        covariance += n * (centred.T * law) @ centred
+    parts, covariance = [], np.zeros((len(R), len(R)))
+    for problem, side in zip(problems, sides, strict=True):
+        reports = problem.influences(p)
+        if reports is None:
+            return test
+        for n, own, law in reports:
+            each = own @ side.T
+            centred = each - law @ each
+            covariance += n * (centred.T * law) @ centred
+            parts.append((n, each, law))
     scale = np.sqrt(np.diagonal(covariance))
     scale = np.where(scale > 0.0, scale, 1.0)
     values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
@@ -357,7 +348,7 @@ def by_moments(test: TestResult, problems: Sequence[Moments], p: Array, R: Array
     return replace(test, pvalue=max(test.pvalue, cumulants.pvalue(test.statistic)), method=how)
 
 
-def rare_categories(sides: Sequence[Sequence[Moments]], p: Array) -> npt.NDArray[np.int64]:
+def rare_categories(sides: Sequence[Sequence[Moments]], p: Array) -> Array:
     """Groups of categories that are tested together, because too few reports are expected.
 
     What matters of a difference of estimates is its kurtosis beyond the normal law's: one over it
@@ -372,10 +363,9 @@ def rare_categories(sides: Sequence[Sequence[Moments]], p: Array) -> npt.NDArray
     if not any(counted):
         return np.arange(p.size)
     for own, side in zip(counted, sides, strict=True):
-        try:
-            noise.append(np.zeros(p.shape) if own else joined(side).estimate_variances(p))
-        except NotIdentified:  # a source that tells sums of categories only
-            noise.append(np.zeros(p.shape))
+        noise.append(np.zeros(p.shape))
+        with suppress(NotIdentified):  # a source that tells sums of categories only
+            noise[-1] = noise[-1] if own else joined(side).estimate_variances(p)
     expected = _effective_counts(counted, p, noise)
     if len(sides) > 1:
         every = joined([problem for side in sides for problem in side])
@@ -405,17 +395,10 @@ def _effective_counts(
             second += slope**2 * v / q.nobs
             fourth += slope**4 * v * np.maximum(1.0 - 6.0 * v, 0.0) / q.nobs**3
         laws.append((sum(q.nobs for q in side), second, fourth))
-    counts = []
-    for pair in combinations(laws, 2) if len(laws) > 1 else [tuple(laws)]:
-        most, second, fourth = (sum(parts) for parts in zip(*pair, strict=True))
-        if most:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                count = np.where(second > 0.0, second**2 / fourth, 0.0)
-            counts.append(np.minimum(count, most))
-    return np.asarray(np.min(counts, axis=0))
+    return fewest(laws, lambda second, fourth: np.where(second > 0.0, second**2 / fourth, 0.0))
 
 
-def contrasts(group: npt.NDArray[np.int64]) -> Array:
+def contrasts(group: Array) -> Array:
     """Each sum over a group of `rare_categories` minus the one before, shape (g - 1, k)."""
     return np.diff((np.arange(group.max() + 1)[:, None] == group) + 0.0, axis=0)
 
@@ -433,7 +416,7 @@ def plug_in(problem: Moments) -> Array:
     return project_simplex(estimate, problem.estimate_variances(positive / positive.sum()))
 
 
-def together(group: npt.NDArray[np.int64]) -> str:
+def together(group: Array) -> str:
     """What a reader has to know of categories that were tested together."""
     sizes = np.bincount(group)
     several = sizes[sizes > 1]
@@ -461,10 +444,8 @@ def one_sample_test(
         every = tests_.wald(np.eye(p0.size), p0, estimate, V)
         how = "Wald on all candidates, covariance under the null"
         return all_candidates(null, every, [problem], how)
-    if step is not None:
-        group = rare_groups(effective_counts([step], p0))
-    else:
-        group = rare_categories([problems], p0)
+    rare = None if step is None else rare_groups(effective_counts([step], p0))
+    group = rare_categories([problems], p0) if rare is None else rare
     method = "Wald, covariance under the null"
     if any(q.rules_out(p0) for q in problems):
         how = "a category was reported that p0 rules out"
@@ -475,8 +456,7 @@ def one_sample_test(
         outcome = goodness.pearson_given(seen, law / law.sum())
         method = "Pearson chi-square of the privatised reports"
     else:
-        estimate, V = problem.estimate()[0], problem.covariance(p0)
-        sums, null_p = group_sums(estimate, group), group_sums(p0, group)
-        outcome = goodness.given_distribution(sums, V.merged(group), null_p)
+        sums, null_p = group_sums(problem.estimate()[0], group), group_sums(p0, group)
+        outcome = goodness.given_distribution(sums, problem.covariance(p0).merged(group), null_p)
     test = TestResult.chi_square(null, float(outcome[0]), outcome[1], method, together(group))
     return test if labels is not None else by_moments(test, [problem], p0, contrasts(group))

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -33,6 +34,7 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.parametric import maximum as best_of_starts
 from ldpstats.estimators.regression import Maximum, search, search_bounded
 from ldpstats.inference.chains import LogDensity, maximum
+from ldpstats.labels import Labels
 from ldpstats.likelihood.parametric import PolynomialMatrix
 from ldpstats.likelihood.predictors import (
     EvenLevel,
@@ -141,7 +143,7 @@ class FrequencyDensity(LogDensity):
 # -- a joint table: a `FrequencyDensity` of the cells, whose rows are Kronecker products -----------
 
 
-def cells_law(prior: Any, labels: Sequence[pd.Index[Any]]) -> LogitLaw:
+def cells_law(prior: Any, labels: Sequence[Labels]) -> LogitLaw:
     """The law of the cells of a table, row-major, whatever the order of a Series by cell."""
     if prior is None:
         return DirichletLaw(np.ones(prod(map(len, labels))))
@@ -209,7 +211,7 @@ class CoefficientPrior:
         for at, level in self.even:
             inside = slice(at, at + level.design.size)
             H[inside, inside] += level.hessian(theta[inside])
-        return np.asarray(H)
+        return H
 
     @cached_property
     def log_scale(self) -> float:
@@ -230,7 +232,7 @@ class CoefficientPrior:
             inside = slice(at, at + level.design.size)
             eta = level.draw(rng, size)
             theta[:, inside] = level.parameters(theta[:, inside], eta)
-        return np.asarray(theta)
+        return theta
 
 
 def coefficient_prior(
@@ -244,89 +246,61 @@ def coefficient_prior(
     # probabilities at the means of the covariates are uniform. Slopes of a number are in `scale`,
     # its standard deviation, about its mean, which has a standard deviation of 10 such; the
     # logarithm of sigma has one of 1. A ValueError names constants that are given in part.
-    rows, mean, sd = [], [], []
+    laws: list[tuple[Array, float, float]] = []
     even: list[tuple[int, EvenLevel]] = []
-    d = likelihood.size - likelihood.m
+    basis, w = np.eye(likelihood.size - likelihood.m), likelihood.weights
     if scale is None and isinstance(likelihood.outcome, Normal):
-        w, y = likelihood.weights, likelihood.seen
-        offset = likelihood.designs[0].offset
+        y, offset = likelihood.seen, likelihood.designs[0].offset
         y = y if offset is None else y - offset
         middle = float(w @ y / w.sum())
         scale = float(np.sqrt(w @ (y - middle) ** 2 / w.sum())) or 1.0, middle
-    scale = (1.0, 0.0) if scale is None else scale
+    predictors: list[tuple[int, Any, list[Predictors]]]
     predictors = [(0, likelihood.outcome, [*likelihood.designs])]
     if likelihood.marginal is not None:
         several = Multinomial(len(likelihood.designs))
         predictors.append((likelihood.n_outcome, several, [likelihood.marginal]))
     for at, outcome, designs in predictors:
-        laws, level = _predictor_laws(likelihood, outcome, designs, at, own, names, scale)
-        for row, m, s in laws:
-            whole = np.zeros(d)
-            whole[at : at + row.size] = row
-            rows.append(whole)
-            mean.append(m)
-            sd.append(s)
-        if level is not None:
-            even.append((at, level))
-    matrix = np.array(rows).reshape(len(rows), d)
-    return CoefficientPrior(matrix, np.array(mean), np.array(sd), tuple(even))
-
-
-def _predictor_laws(
-    likelihood: RegressionLikelihood,
-    outcome: Any,
-    designs: Sequence[Predictors],
-    at: int,
-    own: Mapping[int, tuple[float, float]],
-    names: Sequence[str],
-    scale: tuple[float, float],
-) -> tuple[list[tuple[Array, float, float]], EvenLevel | None]:
-    """Normal laws of combinations of the parameters of one kind of predictors, and its level."""
-    design, w = designs[0], likelihood.weights
-    covariates = [one.X for one in designs]
-    # their means and standard deviations; of a constant the size
-    total = float(w.sum()) * len(covariates)
-    centre = np.asarray(sum(w @ X for X in covariates)) / total
-    square = np.asarray(sum(w @ (X - centre) ** 2 for X in covariates)) / total
-    size = np.asarray(sum(w @ X**2 for X in covariates)) / total
-    spread = np.sqrt(np.where(square > 1e-20 * size, square, np.where(size > 0.0, size, 1.0)))
-    unit, middle = scale if isinstance(outcome, Normal) else (1.0, 0.0)
-    p, ordered = design.p, isinstance(design, Parallel)
-    n_equations = 1 if isinstance(design, Parallel | Scaled) else design.q
-    constant = None if ordered or not p else constant_column(covariates)
-    levels = [] if constant is None else [constant + p * e for e in range(n_equations)]
-    given = [j for j in levels if at + j in own]
-    if given and len(given) < len(levels):
-        raise ValueError(" and ".join(names[at + j] for j in levels))
-    laws: list[tuple[Array, float, float]] = []
-    basis = np.eye(design.size)
-    for j in range(p * n_equations):
-        if at + j in own:
-            # Under a very wide law of slopes the reports do not matter: their likelihood does not
-            # vanish where probabilities are zero and one.
-            (mean, sd), per_sd = own[at + j], spread[j % p] / unit
-            low, most = _RANGE
-            high = _WIDEST if isinstance(outcome, Categorical) and j not in levels else most
-            if not (low <= sd * per_sd <= high and abs(mean) * per_sd <= most):
-                remedy = (
-                    f"must have an sd from {low / per_sd:.3g} to {high / per_sd:.3g} and a mean up "
-                    f"to {most / per_sd:.3g}, on the scale of this covariate"
-                )
-                raise InvalidArgument(f"prior[{names[at + j]!r}]", NormalPrior(mean, sd), remedy)
-            laws.append((basis[j], mean, sd))
-        elif j not in levels:
-            laws.append((basis[j], 0.0, SLOPE * unit / spread[j % p]))
-        elif not isinstance(outcome, Categorical):
-            row = np.zeros(design.size)
-            row[:p] = centre
-            laws.append((row, middle, LEVEL * unit))
-    if isinstance(design, Scaled):
-        law = own.get(at + p, (float(np.log(unit)), SPREAD))
-        laws.append((basis[p], *law))
-    if not isinstance(outcome, Categorical) or given or not (ordered or levels):
-        return laws, None
-    place = type(design)(centre[None], design.q)
-    return laws, EvenLevel(outcome, place, constant)
+        design, covariates = designs[0], [one.X for one in designs]
+        # their means and standard deviations; of a constant the size
+        total = float(w.sum()) * len(covariates)
+        centre = np.asarray(sum(w @ X for X in covariates)) / total
+        square = np.asarray(sum(w @ (X - centre) ** 2 for X in covariates)) / total
+        size = np.asarray(sum(w @ X**2 for X in covariates)) / total
+        spread = np.sqrt(np.where(square > 1e-20 * size, square, np.where(size > 0.0, size, 1.0)))
+        unit, middle = scale if scale and isinstance(outcome, Normal) else (1.0, 0.0)
+        p, ordered = design.p, isinstance(design, Parallel)
+        n_equations = 1 if isinstance(design, Parallel | Scaled) else design.q
+        constant = None if ordered or not p else constant_column(covariates)
+        levels = [] if constant is None else [at + constant + p * e for e in range(n_equations)]
+        given = [j for j in levels if j in own]
+        if given and len(given) < len(levels):
+            raise ValueError(" and ".join(names[j] for j in levels))
+        for e, c in product(range(n_equations), range(p)):
+            j = at + c + p * e
+            if j in own:
+                # Under a very wide law of slopes the reports do not matter: their likelihood does
+                # not vanish where probabilities are zero and one.
+                (mean, sd), per_sd = own[j], spread[c] / unit
+                low, most = _RANGE
+                high = _WIDEST if isinstance(outcome, Categorical) and j not in levels else most
+                if not (low <= sd * per_sd <= high and abs(mean) * per_sd <= most):
+                    remedy = (
+                        f"must have an sd from {low / per_sd:.3g} to {high / per_sd:.3g} and a "
+                        f"mean up to {most / per_sd:.3g}, on the scale of this covariate"
+                    )
+                    raise InvalidArgument(f"prior[{names[j]!r}]", NormalPrior(mean, sd), remedy)
+                laws.append((basis[j], mean, sd))
+            elif j not in levels:
+                laws.append((basis[j], 0.0, SLOPE * unit / spread[c]))
+            elif not isinstance(outcome, Categorical):
+                laws.append((centre @ basis[at : at + p], middle, LEVEL * unit))
+        if isinstance(design, Scaled):
+            laws.append((basis[at + p], *own.get(at + p, (float(np.log(unit)), SPREAD))))
+        if isinstance(outcome, Categorical) and not given and (ordered or levels):
+            even.append((at, EvenLevel(outcome, type(design)(centre[None], design.q), constant)))
+    matrix = np.array([row for row, _, _ in laws]).reshape(len(laws), len(basis))
+    means, sds = np.array([law for _, *law in laws]).reshape(-1, 2).T
+    return CoefficientPrior(matrix, means, sds, tuple(even))
 
 
 # -- a regression on privatised answers, whose devices may have unknown parameters -----------------
@@ -395,7 +369,7 @@ class RegressionDensity(LogDensity):
         scale[diagonal, diagonal] = spread
         H = scale.T @ hessian @ scale
         H[diagonal, diagonal] += spread * ((1.0 - 2.0 * theta) * score[p:] - (self.a + self.b))
-        return np.asarray(-H)
+        return -H
 
     @cached_property
     def peaks(self) -> tuple[Maximum, list[Maximum]]:
@@ -465,7 +439,7 @@ class _Objective:
 
         def over(exponents: Array, chances: Array) -> Array:
             safe = np.where(exponents != 0.0, chances, 1.0)
-            return np.asarray(exponents / safe)
+            return exponents / safe
 
         low, high = over(self.a, theta), over(self.b, 1.0 - theta)
         score[p:] += low - high
@@ -492,7 +466,7 @@ class EstimateDensity(LogDensity):
     @cached_property
     def root(self) -> Array:
         """Square root of the covariance: coefficients less the estimate from coordinates."""
-        return np.asarray(np.linalg.cholesky(self.covariance))
+        return np.linalg.cholesky(self.covariance)
 
     def constrained(self, z: Array) -> Array:
         return np.asarray(self.estimate + z @ self.root.T)
@@ -508,7 +482,7 @@ class EstimateDensity(LogDensity):
     def mode(self) -> Array:
         start = np.zeros(self.size)  # the density is quadratic
         slope = self.evaluate(start[None])[1][0]
-        return np.asarray(np.linalg.solve(self.curvature(start), slope))
+        return np.linalg.solve(self.curvature(start), slope)
 
 
 # -- frequencies and unknown parameters of devices, without constraints ----------------------------
@@ -573,7 +547,7 @@ class ParametersDensity(LogDensity):
     def curvature(self, z: Array) -> Array:
         steps = _STEP * np.eye(self.size)
         up, down = (self.evaluate(z + sign * steps)[1] for sign in (1.0, -1.0))
-        return np.asarray((down - up) / (2.0 * _STEP))
+        return (down - up) / (2.0 * _STEP)
 
     def mode(self) -> Array:
         p, theta = np.split(self._start, [self.law.k])
@@ -700,7 +674,7 @@ class PooledDensity(LogDensity):
         steps = np.arange(1, self.reports.k)
         H = np.triu(np.ones((steps.size + 1, steps.size)))
         H[steps, steps - 1] = -steps
-        return np.asarray(H / np.sqrt(steps * (steps + 1.0)))
+        return H / np.sqrt(steps * (steps + 1.0))
 
     def evaluate(self, z: Array) -> tuple[Array, Array]:
         e, m, t, h, shrink, spread, w, keeps = self._effects(z)

@@ -5,7 +5,6 @@ The engines are this package's Hamiltonian Monte Carlo and PyMC's sampler, by na
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -15,10 +14,10 @@ import pandas as pd
 
 from ldpstats.arguments import Array, did_you_mean, numbers, one_of, replicates
 from ldpstats.cells import CellReports, Plain
-from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.parametric import maximum
 from ldpstats.inference.chains import Chains, LogDensity, sample
-from ldpstats.labels import align
+from ldpstats.labels import Labels, align
 from ldpstats.likelihood.rows import Likelihood
 from ldpstats.models.posterior.densities import (
     FrequencyDensity,
@@ -34,8 +33,6 @@ from ldpstats.models.posterior.results import (
     PROBABILITY,
     Origin,
     PosteriorResults,
-    Run,
-    chain_doubts,
     frequency_mode,
 )
 from ldpstats.models.results import Label, group_place, stacked_index
@@ -85,7 +82,7 @@ def checked_prior(prior: object) -> SimplexPrior:
 
 def frequency_posterior(
     likelihood: Likelihood,
-    labels: pd.Index[Any],
+    labels: Labels,
     origin: Origin,
     rng: np.random.Generator,
     prior: Any,
@@ -166,7 +163,7 @@ def parameters_posterior(
     law: Plain,
     reports: CellReports,
     group: Array,
-    labels: pd.Index[Any],
+    labels: Labels,
     origin: Origin,
     rng: np.random.Generator,
     prior: ParametersPrior,
@@ -266,7 +263,7 @@ class GroupedPosterior(PosteriorResults):
         return tuple(zip(*(values.tolist() for values in labels), strict=True))
 
     @property
-    def categories(self) -> pd.Index[Any]:
+    def categories(self) -> Labels:
         """Labels of the categories."""
         return self.common.index
 
@@ -281,7 +278,7 @@ class GroupedPosterior(PosteriorResults):
     def table(self) -> pd.DataFrame:
         """Posterior means, groups in rows and categories in columns."""
         values = self.params.to_numpy().reshape(-1, len(self.categories))
-        rows: pd.Index[Any] = pd.MultiIndex.from_tuples(self.groups, names=self.by)
+        rows: Labels = pd.MultiIndex.from_tuples(self.groups, names=self.by)
         rows = rows.get_level_values(0) if len(self.by) == 1 else rows
         return pd.DataFrame(values, index=rows, columns=self.categories)
 
@@ -314,7 +311,7 @@ class GroupedPosterior(PosteriorResults):
 def pooled_posterior(
     likelihoods: Mapping[Label, Likelihood | None],
     tables: Mapping[Label, Sequence[tuple[Array, Array]]],
-    categories: pd.Index[Any],
+    categories: Labels,
     by: tuple[str, ...],
     origin: Origin,
     rng: np.random.Generator,
@@ -339,42 +336,37 @@ def pooled_posterior(
         raise NotAvailable(f"partial pooling of reports with {entries:,} likelihoods: too many")
     density = PooledDensity(GroupReports.of(by_group, k), prior.law(categories), prior)
     chains = chains_by(engine, density, rng, draws)
-    samples = density.constrained(chains.z)  # g k + k + 1 numbers
-    of_groups, typical, sd = samples[:, :, : g * k], samples[:, :, g * k : -1], samples[:, :, -1:]
-    prior_sd, prior_typical, prior_groups = prior.draw(g, categories, rng, draws)
+    before_sd, before_typical, before = prior.draw(g, categories, rng, draws)
     check = None
     if all(tables.values()):  # else some reports are no tables
         places = {label: place for place, label in enumerate(likelihoods)}
         pairs = [(places[label], Q, n) for label, table in tables.items() for Q, n in table]
         counts = [n for _, _, n in pairs]
-        frequencies = of_groups.reshape(-1, g, k)
+        frequencies = density.constrained(chains.z)[..., : g * k].reshape(-1, g, k)
         check = predictive_check(
             frequencies, lambda p: [p[:, place] @ Q for place, Q, _ in pairs], counts, rng
         )
-    how = chains.accepted, chains.divergent, chains.step_size, chains.warmup, chains.thin
-    run = Run(engine, *how)
-    shared, zeros = replace(origin, subject="Typical frequencies"), np.zeros(k, dtype=np.int64)
-    deviation = replace(origin, subject="Standard deviation between groups")
-    common = PosteriorResults(typical, categories, shared, run, zeros, None, prior_typical)
-    between = PosteriorResults(
-        sd, pd.Index(["sd"]), deviation, run, np.array([POSITIVE]), None, prior_sd[:, None]
+    whole = PosteriorResults.of(  # of groups, of a typical one, and between them
+        chains,
+        density,
+        pd.RangeIndex(g * k + k + 1),
+        origin,
+        prior_draws=np.column_stack([before.reshape(draws, -1), before_typical, before_sd]),
+        check=check,
+        engine=engine,
     )
-    results = GroupedPosterior(
-        samples=of_groups,
-        index=stacked_index(tuple(likelihoods), categories, by, origin.name),
-        origin=replace(origin, without_mode=_WITHOUT_MODE),
-        run=run,
-        simplex=np.repeat(np.arange(g), k),
-        prior_draws=prior_groups.reshape(draws, -1),
-        replicated=check,
-        common=common,
-        between=between,
-        by=by,
-        sizes=tuple(0 if one is None else one.nobs for one in by_group),
-    )
-    together = results, common, between
-    agreement = pd.concat([one.rhat for one in together], ignore_index=True)
-    sizes = pd.concat([one.ess for one in together], ignore_index=True)
-    for doubt in chain_doubts(agreement, sizes, run.divergences, samples.shape[:2]):
-        warnings.warn(doubt, PosteriorWarning, stacklevel=3)
-    return results
+
+    def part(places: slice, index: Labels, simplex: Any, **more: str) -> PosteriorResults:
+        return whole._of_draws(lambda draws: draws[:, places], index, simplex, **more)
+
+    index = stacked_index(tuple(likelihoods), categories, by, origin.name)
+    of_groups = part(slice(g * k), index, np.repeat(np.arange(g), k), without_mode=_WITHOUT_MODE)
+    deviation = "Standard deviation between groups"
+    own = {
+        "replicated": check,
+        "common": part(slice(g * k, -1), categories, 0, subject="Typical frequencies"),
+        "between": part(slice(-1, None), pd.Index(["sd"]), POSITIVE, subject=deviation),
+        "by": by,
+        "sizes": tuple(0 if one is None else one.nobs for one in by_group),
+    }
+    return GroupedPosterior(**vars(of_groups) | own)

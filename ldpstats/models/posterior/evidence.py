@@ -14,12 +14,12 @@ from math import exp, inf, isfinite, isnan, lgamma, log, log1p, nan, sqrt
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from ldpstats.arguments import Array, html_lines
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.chains import ess_mean
 from ldpstats.inference.tests import TestResult
+from ldpstats.labels import Labels
 from ldpstats.models.results import linear_hypothesis
 
 _FEWEST = 20  # draws on either side of a null whose density is estimated
@@ -140,7 +140,7 @@ def _scaled(x: Array, bounds: tuple[float, float]) -> Array:
     with np.errstate(divide="ignore"):
         scaled = np.log(x - low) if isfinite(low) else np.zeros(x.shape)
         scaled = scaled - np.log(high - x) if isfinite(high) else scaled
-    return np.asarray(np.clip(scaled, -700.0, 700.0))  # draws at an end, by rounding
+    return np.clip(scaled, -700.0, 700.0)  # draws at an end, by rounding
 
 
 def _slope(x: float, bounds: tuple[float, float]) -> float:
@@ -202,7 +202,7 @@ _LABELS = "write p[...] around every label where one is not text or holds signs"
 _SIGNS = re.compile("(>=|<=|>|<)")
 
 
-def inequalities(text: object, terms: pd.Index[Any]) -> tuple[Array, Array]:
+def inequalities(text: object, terms: Labels) -> tuple[Array, Array]:
     """R, (q, m), and value, (q,), of a claim that holds where R p > value in every row."""
     if not isinstance(text, str) or not text.strip():
         raise InvalidArgument("claim", text, f"must be an inequality as text: {_HOW}")
@@ -220,7 +220,7 @@ def inequalities(text: object, terms: pd.Index[Any]) -> tuple[Array, Array]:
     return R, value
 
 
-def _claims(text: str, terms: pd.Index[Any], hidden: list[str]) -> tuple[Array, Array]:
+def _claims(text: str, terms: Labels, hidden: list[str]) -> tuple[Array, Array]:
     """R and value of inequalities, in which some `hidden` names hold signs."""
     masked = text
     for i, name in enumerate(hidden):
@@ -246,7 +246,7 @@ def _claims(text: str, terms: pd.Index[Any], hidden: list[str]) -> tuple[Array, 
     return np.concatenate(rows), np.concatenate(values)
 
 
-def point_null(hypothesis: Any, terms: pd.Index[Any]) -> tuple[Array, float]:
+def point_null(hypothesis: Any, terms: Labels) -> tuple[Array, float]:
     """The row R, shape (m,), and the value of one equation R p = value."""
     if isinstance(hypothesis, str) and not _names_with_signs(hypothesis, terms):
         if set("<>") & set(hypothesis):
@@ -259,7 +259,7 @@ def point_null(hypothesis: Any, terms: pd.Index[Any]) -> tuple[Array, float]:
     return R[0], float(value[0])
 
 
-def _names_with_signs(text: str, terms: pd.Index[Any]) -> list[str]:
+def _names_with_signs(text: str, terms: Labels) -> list[str]:
     """Labels in a text that hold signs of inequalities or commas, the longest first."""
     names: list[str] = []
     for term in terms:

@@ -9,7 +9,7 @@ these are few, else one by one.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -22,7 +22,7 @@ import pandas as pd
 from ldpstats.arguments import Array, did_you_mean, numbers, probability
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.chains import Chains, LogDensity, floored_eigen
-from ldpstats.labels import align
+from ldpstats.labels import Labels, align
 from ldpstats.likelihood.rows import DenseRows, Likelihood, Rows, UniformRows, dense_if_small
 from ldpstats.mechanisms.base import Mechanism, common_labels
 from ldpstats.models.posterior.densities import FrequencyDensity
@@ -38,86 +38,88 @@ _CHAINS, _WARMUP = 4, 1000
 
 def pymc_chains(density: LogDensity, rng: np.random.Generator, draws: int) -> Chains:
     """Draw from a posterior by PyMC's sampler, in 4 chains of 1,000 iterations of warm-up."""
-    package("pymc", _NEED)
-    if isinstance(density, FrequencyDensity) and isinstance(density.prior, DirichletLaw):
-        trace = _run(frequency_model(density), rng, draws)
-        return _chains(trace, density.coordinates(np.stack(trace.get_values("p", combine=False))))
-    return density_chains(density, rng, draws)
+    pymc = package("pymc", _NEED)
+    if not isinstance(density, FrequencyDensity) or not isinstance(density.prior, DirichletLaw):
+        return density_chains(density, rng, draws)
+    with pymc.Model() as model:
+        p = pymc.Dirichlet("p", density.prior.alpha)
+        m = mixed(density.likelihood.W, p)
+        pymc.Potential("reports", (density.likelihood.n * pymc.math.log(m)).sum())
+    return _run(model, rng, draws, "p", density.coordinates)
 
 
 def density_chains(density: LogDensity, rng: np.random.Generator, draws: int) -> Chains:
-    """Draw from any log density, in the coordinates of its Laplace approximation."""
-    centre, scale = laplace(density)
-    trace = _run(density_model(density, centre, scale), rng, draws)
-    u = np.stack(trace.get_values("u", combine=False))
-    return _chains(trace, u @ scale.T + centre)
-
-
-def frequency_model(density: FrequencyDensity) -> Any:
-    """The model of PyMC of frequencies "p", with a Dirichlet prior, and their reports."""
+    """Draw from any log density, in coordinates u: ``z = mode + scale u``, nearly normal."""
     pymc = package("pymc", _NEED)
-    likelihood, prior = density.likelihood, density.prior
-    assert isinstance(prior, DirichletLaw)
-    with pymc.Model() as model:
-        p = pymc.Dirichlet("p", prior.alpha)
-        m = mixed(likelihood.W, p)
-        pymc.Potential("reports", (likelihood.n * pymc.math.log(m)).sum())
-    return model
-
-
-def laplace(density: LogDensity) -> tuple[Array, Array]:
-    """Mode, (d,), and scale, (d, d): ``z = mode + scale u`` for standard normal u, nearly."""
     centre = np.asarray(density.mode(), dtype=np.float64)
     values, vectors = floored_eigen(density.curvature(centre))
-    return centre, vectors / np.sqrt(values)
+    scale = vectors / np.sqrt(values)
 
+    def evaluate(z: Array) -> tuple[Array, Array]:
+        (value,), (gradient,) = density.evaluate(z[None])
+        return value, gradient
 
-def density_model(density: LogDensity, centre: Array, scale: Array) -> Any:
-    """The model of PyMC of coordinates "u" whose log density is that of ``centre + scale u``."""
-    pymc = package("pymc", _NEED)
     with pymc.Model() as model:
         u = pymc.Flat("u", shape=density.size)
-        value, _ = _density()(density)(pymc.math.dot(scale, u) + centre)
+        known = computed(density, evaluate, ((), (density.size,)), lambda op, z, v: v * op(z)[1])
+        value, _ = known(pymc.math.dot(scale, u) + centre)
         pymc.Potential("log_density", value)
-    return model
+    return _run(model, rng, draws, "u", lambda u: u @ scale.T + centre)
+
+
+def computed(
+    key: Any,
+    function: Callable[[Array], tuple[Array, ...]],
+    shapes: tuple[tuple[int, ...], ...],
+    back: Callable[[Any, Any, Any], Any],
+) -> Any:
+    """An Op of PyTensor: numbers of these shapes, computed by a function of one vector.
+
+    Two of the same `key` are equal. `back` takes the Op, its input and the derivative by the first
+    of its outputs, and gives that by the input.
+    """
+    return _op()(key, function, shapes, back)
 
 
 @cache
-def _density() -> Any:
-    """The Op of a log density; its class needs PyTensor, and is made when that is imported."""
+def _op() -> Any:
+    """The class behind `computed`, which needs PyTensor, and is made when that is imported."""
     from pytensor import tensor as pt
     from pytensor.graph.basic import Apply
     from pytensor.graph.op import Op
 
-    class Density(Op):  # type: ignore[misc]
-        """Value and gradient of a log density at z, shape (d,)."""
-
-        def __init__(self, density: LogDensity) -> None:
-            self.density = density
+    class Computed(Op):  # type: ignore[misc]
+        def __init__(self, key: Any, function: Any, shapes: Any, back: Any) -> None:
+            self.key, self.function, self.shapes, self.back = key, function, shapes, back
 
         def __eq__(self, other: object) -> bool:
-            return isinstance(other, Density) and self.density is other.density
+            return isinstance(other, Computed) and self.key == other.key
 
         def __hash__(self) -> int:
-            return hash((Density, id(self.density)))
+            return hash((Computed, self.key))
 
-        def make_node(self, z: Any) -> Any:
-            z = pt.cast(pt.as_tensor_variable(z), "float64")
-            return Apply(self, [z], [pt.dscalar(), pt.dvector()])
+        def make_node(self, vector: Any) -> Any:
+            operand = pt.cast(pt.as_tensor_variable(vector), "float64")
+            found = [pt.tensor(dtype="float64", shape=shape) for shape in self.shapes]
+            return Apply(self, [operand], found)
 
         def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
-            values, gradients = self.density.evaluate(inputs[0][None])
-            outputs[0][0] = np.asarray(values[0], dtype=np.float64)
-            outputs[1][0] = np.asarray(gradients[0], dtype=np.float64)
+            for output, values in zip(outputs, self.function(inputs[0]), strict=True):
+                output[0] = np.asarray(values, dtype=np.float64)
 
         def grad(self, inputs: Any, gradients: Any) -> Any:
-            return [gradients[0] * self(*inputs)[1]]
+            return [self.back(self, inputs[0], gradients[0])]
 
-    return Density
+        def infer_shape(self, graph: Any, node: Any, shapes: Any) -> Any:
+            return [tuple(map(pt.constant, shape)) for shape in self.shapes]
+
+    return Computed
 
 
-def _run(model: Any, rng: np.random.Generator, draws: int) -> Any:
-    """The chains of a model, in this process, as a MultiTrace."""
+def _run(
+    model: Any, rng: np.random.Generator, draws: int, name: str, back: Callable[[Array], Array]
+) -> Chains:
+    """The chains of a model, in this process; z are what `back` makes of a variable's draws."""
     logger = logging.getLogger("pymc")
     seed = int(rng.integers(2**31))
     how = {"draws": ceil(draws / _CHAINS), "tune": _WARMUP, "chains": _CHAINS, "cores": 1}
@@ -125,17 +127,16 @@ def _run(model: Any, rng: np.random.Generator, draws: int) -> Any:
     level = logger.level
     logger.setLevel(logging.ERROR)  # PyMC says nothing of its chains: the results do
     try:
-        return package("pymc", _NEED).sample(model=model, compute_convergence_checks=False, **how)
+        pymc = package("pymc", _NEED)
+        trace = pymc.sample(model=model, compute_convergence_checks=False, **how)
     finally:
         logger.setLevel(level)
-
-
-def _chains(trace: Any, z: Array) -> Chains:
-    """Draws with what the sampler says of its trajectories."""
-    accepted = float(np.mean(trace.get_sampler_stats("mean_tree_accept")))
-    divergent = int(np.sum(trace.get_sampler_stats("diverging")))
-    step_size = float(np.mean(trace.get_sampler_stats("step_size")))
-    return Chains(z, accepted, divergent, step_size, _WARMUP)
+    kept = "mean_tree_accept", "diverging", "step_size"
+    accepted, divergent, step_size = map(trace.get_sampler_stats, kept)
+    z = back(np.stack(trace.get_values(name, combine=False)))
+    return Chains(
+        z, float(np.mean(accepted)), int(np.sum(divergent)), float(np.mean(step_size)), _WARMUP
+    )
 
 
 # -- privatised reports as observed variables of a PyMC model -------------------------------------
@@ -217,7 +218,7 @@ def _variable(name: str, p: Any, group: Group, parameters: dict[str, Any]) -> An
     return package("pymc", _OBSERVE).Categorical(name, p=law, observed=codes)
 
 
-def _frequencies(p: Any, labels: pd.Index[Any]) -> Any:
+def _frequencies(p: Any, labels: Labels) -> Any:
     """p as a tensor of shape (k,) or (n, k)."""
     package("pytensor", _OBSERVE)
     from pytensor import tensor as pt
@@ -392,9 +393,9 @@ class Group:
         return self.data.mechanism
 
     @property
-    def labels(self) -> pd.Index[Any]:
+    def labels(self) -> Labels:
         """Categories or candidates that p belongs to."""
-        labels: pd.Index[Any] = self.mechanism.labels(self.candidates)
+        labels: Labels = self.mechanism.labels(self.candidates)
         return labels
 
     @property
@@ -474,43 +475,14 @@ def mixed(rows: Rows, p: Any) -> Any:
     form = dense_if_small(rows.prepared())
     if isinstance(form, DenseRows):
         return pt.dot(np.ascontiguousarray(form.W), p)
-    return _products()(form, False)(p)
+    return _product(form, False)(p)
 
 
-@cache
-def _products() -> Any:
-    """The Op of W p and W' v; its class needs PyTensor, and is made when that is imported."""
-    from pytensor import tensor as pt
-    from pytensor.graph.basic import Apply
-    from pytensor.graph.op import Op
+def _product(rows: Rows, transposed: bool) -> Any:
+    """The Op of W p or, transposed, W' v; equal to others of the same rows."""
+    product, length = (rows.adjoint, rows.shape[1]) if transposed else (rows.mix, rows.shape[0])
 
-    class Product(Op):  # type: ignore[misc]
-        """W p or, transposed, W' v. Two are equal if they have the same rows."""
+    def back(op: Any, vector: Any, v: Any) -> Any:
+        return _product(rows, not transposed)(v)
 
-        def __init__(self, rows: Rows, transposed: bool) -> None:
-            self.rows, self.transposed = rows, transposed
-
-        def __eq__(self, other: object) -> bool:
-            if not isinstance(other, Product):
-                return False
-            return self.rows is other.rows and self.transposed == other.transposed
-
-        def __hash__(self) -> int:
-            return hash((Product, id(self.rows), self.transposed))
-
-        def make_node(self, vector: Any) -> Any:
-            operand = pt.cast(pt.as_tensor_variable(vector), "float64")
-            length = self.rows.shape[1 if self.transposed else 0]
-            return Apply(self, [operand], [pt.tensor(dtype="float64", shape=(length,))])
-
-        def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
-            product = self.rows.adjoint if self.transposed else self.rows.mix
-            outputs[0][0] = np.asarray(product(inputs[0]), dtype=np.float64)
-
-        def grad(self, inputs: Any, gradients: Any) -> Any:
-            return [Product(self.rows, not self.transposed)(gradients[0])]
-
-        def infer_shape(self, graph: Any, node: Any, shapes: Any) -> Any:
-            return [(pt.constant(self.rows.shape[1 if self.transposed else 0]),)]
-
-    return Product
+    return computed((id(rows), transposed), lambda x: (product(x),), ((length,),), back)

@@ -29,7 +29,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
 from ldpstats.estimators.likelihood import MLE
 from ldpstats.inference.chains import Chains, LogDensity, ess_bulk, ess_tail, maximum, rhat
 from ldpstats.inference.tests import TestResult, pvalue_text
-from ldpstats.labels import as_labels, position
+from ldpstats.labels import Labels, as_labels, two_positions
 from ldpstats.likelihood.rows import Likelihood, StackedRows, UniformRows
 from ldpstats.models.layout import (
     DOUBTFUL,
@@ -400,7 +400,7 @@ class PosteriorResults(Labelled):
         return Table(sizes, index=self.index)
 
     def _of_draws(
-        self, function: Callable[[Array], Array], index: pd.Index[Any], simplex: Any, **origin: Any
+        self, function: Callable[[Array], Array], index: Labels, simplex: Any, **origin: Any
     ) -> PosteriorResults:
         """The posterior of what draws, (s, m), determine: (s, j) numbers by the function."""
         c, n, _ = self.samples.shape
@@ -479,11 +479,10 @@ class PosteriorResults(Labelled):
 
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of "params", "bse", "lower", "upper", "ess_bulk", "ess_tail" and "rhat"."""
-        ends = self.conf_int(alpha)
-        columns = {"params": self.params, "bse": self.bse}
-        columns |= {"lower": ends["lower"], "upper": ends["upper"]}
-        columns |= {"ess_bulk": self.ess["bulk"], "ess_tail": self.ess["tail"], "rhat": self.rhat}
-        return pd.DataFrame(columns)
+        frame, ess = self.conf_int(alpha), self.ess
+        frame.insert(0, "params", self.params)
+        frame.insert(1, "bse", self.bse)
+        return frame.assign(ess_bulk=ess["bulk"], ess_tail=ess["tail"], rhat=self.rhat)
 
     is_partial = property(
         attrgetter("origin.is_partial"), doc="Whether epsilon protects some categories only."
@@ -559,19 +558,15 @@ class PosteriorResults(Labelled):
         ends, inner = self.conf_int(level(alpha)), self.conf_int(0.5)
         most, shares = positive_integer("most", most), self._are_shares
         origin, params = self.origin, self.params
-        source = (
-            origin.sources[0] if len(origin.sources) == 1 else f"{len(origin.sources)} mechanisms"
-        )
+        first, *rest = origin.sources
+        source = f"{1 + len(rest)} mechanisms" if rest else first
         head = f"posterior{f' of {origin.name}' if origin.name else ''}"
         if len(origin.prior) <= _LONGEST_PRIOR:  # the summary has longer ones
             head += f", prior {origin.prior}"
         words = title_text(title, f"{head}\n{source}, n = {origin.nobs:,}")
-        plain = shares and not isinstance(
-            self.index, pd.MultiIndex
-        )  # else what belongs together is
-        by_size = (
-            sorts(sort, self.index if shares else None) if plain or sort is not None else False
-        )
+        by_size = sort is not None or (shares and not isinstance(self.index, pd.MultiIndex))
+        if by_size:  # else what belongs together stays so
+            by_size = sorts(sort, self.index if shares else None)
         shown = shown_rows(params, params, by_size, most)
         outer, core = ends.iloc[shown], inner.iloc[shown]
         label = f"{100 * (1 - alpha):g}% of the posterior"
@@ -702,7 +697,7 @@ class TablePosterior(JointTable, PosteriorResults):
         return tuple(map(str, self.index.names))
 
     @property
-    def labels(self) -> tuple[pd.Index[Any], ...]:
+    def labels(self) -> tuple[Labels, ...]:
         """Categories of each variable, in order."""
         return tuple(
             pd.Index(pd.unique(self.index.get_level_values(v)), name=name)
@@ -821,18 +816,23 @@ class TablePosterior(JointTable, PosteriorResults):
             For other than two categories of each variable.
         """
         self._two_ways("log_odds_ratio")
-        i, j = self._two("rows", 0, rows), self._two("columns", 1, columns)
+        i, j = (
+            two_positions(name, given, labels, f"must be a category of {of}")
+            for name, given, labels, of in zip(
+                ("rows", "columns"), (rows, columns), self.labels, self.names, strict=True
+            )
+        )
 
         def value(P: Array) -> Array:
             logs = np.log(P[:, i][:, :, j])
-            return np.asarray(logs[:, 0, 0] - logs[:, 0, 1] - logs[:, 1, 0] + logs[:, 1, 1])
+            return logs[:, 0, 0] - logs[:, 0, 1] - logs[:, 1, 0] + logs[:, 1, 1]
 
         return self._derived(value, pd.Index(["log odds ratio"]), REAL, "Association")
 
     # -- inside --------------------------------------------------------------------------------
 
     def _derived(
-        self, function: Callable[[Array], Any], index: pd.Index[Any], simplex: Any, subject: str
+        self, function: Callable[[Array], Any], index: Labels, simplex: Any, subject: str
     ) -> PosteriorResults:
         def of_tables(tables: Array) -> Array:
             s, m = len(tables), len(index)
@@ -859,16 +859,8 @@ class TablePosterior(JointTable, PosteriorResults):
             raise InvalidArgument(argument, name, remedy)
         return self.names.index(plain)
 
-    def _two(self, argument: str, axis: int, given: Any) -> list[int]:
-        remedy = f"must be two categories of {self.names[axis]}"
-        chosen = list(given) if isinstance(given, list | tuple) else [given]
-        places = [position(argument, one, self.labels[axis], remedy) for one in chosen]
-        if len(places) != 2 or places[0] == places[1]:
-            raise InvalidArgument(argument, given, remedy)
-        return places
 
-
-def table_law(prior: Any, labels: Sequence[pd.Index[Any]]) -> LogitLaw:
+def table_law(prior: Any, labels: Sequence[Labels]) -> LogitLaw:
     """The prior's law of the cells of a table, of which not too many can be drawn."""
     law = cells_law(prior, labels)
     if law.k > MOST_CELLS:
@@ -889,7 +881,7 @@ def _free(name: str) -> str:
 
 
 def _arviz_variables(
-    index: pd.Index[Any], simplex: Array
+    index: Labels, simplex: Array
 ) -> list[tuple[str, Array, dict[str, list[Any]]]]:
     """Variables of ArviZ: name, places of the parameters in order, labels by dimension."""
     # frequencies and coefficients are a variable each, with a dimension for each variable of a

@@ -13,13 +13,13 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, level, one_of
 from ldpstats.documents import number_to_json, written
 from ldpstats.errors import NotAvailable
 from ldpstats.hints import missing_attribute
+from ldpstats.labels import Labels
 from ldpstats.likelihood.regression import Binary, Multinomial, Normal, Ordered
 from ldpstats.mechanisms.base import told_apart
 from ldpstats.models.layout import (
@@ -121,18 +121,15 @@ class Coefficients(Stored, WaldResults):
         return not self.why_wald
 
     def _naive(self) -> Array:
-        model, data = self.model, self.model.data
-        configuration = None
+        model, data, response = self.model, self.model.data, self.model.data.response
+        configuration: Any = 0 if data.predictors else None
         for name, groups in data.predictors.items():
             labels = groups[0].mechanism.labels(data.candidates.get(name))
-            codes = reported_codes(groups, labels)
-            configuration = codes if configuration is None else configuration * len(labels) + codes
-        response = data.response
+            configuration = configuration * len(labels) + reported_codes(groups, labels)
         if data.is_private:
             response = reported_codes(response, data.categories)
             response = response if data.scores is None else data.scores[response]
-        weights = data.counts if data.weights is None else data.weights
-        how = configuration, weights, data.offset
+        how = configuration, data.mass, data.offset
         return naive_params(data.outcome, data.designs, response, *how)[: model.n_shown]
 
     def compare_naive(self) -> pd.DataFrame:
@@ -160,11 +157,10 @@ class Coefficients(Stored, WaldResults):
         {'const': 0.996, 'x1': 0.462}
         """
         naive = self._naive()
-        own = self.index[: len(naive)]
-        params, bse = flat(self.params)[: len(naive)], flat(self.bse)[: len(naive)]
+        params, bse = (flat(one)[: len(naive)] for one in (self.params, self.bse))
         with np.errstate(divide="ignore", invalid="ignore"):  # no spread of groups at all
             columns = {"params": params, "bse": bse, "naive": naive, "ratio": naive / params}
-        return Table(columns, index=own)
+        return Table(columns, index=self.index[: len(naive)])
 
     @names_alpha
     def plot(self, *others: Any, labels: Any = None, **options: Any) -> Any:
@@ -185,16 +181,12 @@ class Coefficients(Stored, WaldResults):
         """
         from ldpstats.models.regression.plots import plot_coefficients
 
-        drawn: list[Any] = [self]
-        called = ["corrected"]
-        for i, one in enumerate(others):
+        drawn, called = [self, *others], ["corrected" if others else ""]
+        for i, one in enumerate(others, 1):
             is_naive = isinstance(one, str) and one == "naive"
+            called.append("naive" if is_naive else str(i + 1))
             if is_naive:
-                one = self.compare_naive()[["naive"]].rename(columns={"naive": "params"})
-            drawn.append(one)
-            called.append("naive" if is_naive else str(i + 2))
-        if len(drawn) == 1:
-            called = [""]
+                drawn[i] = self.compare_naive()[["naive"]].set_axis(["params"], axis=1)
         return plot_coefficients(drawn, called if labels is None else labels, **options)
 
     plot_coefficients = plot
@@ -550,7 +542,8 @@ class Coefficients(Stored, WaldResults):
         """Draw predictions of the true answers along a covariate.
 
         Numbers have a curve with a band; factors, private predictors and numbers with few values
-        have points with intervals.
+        have points with intervals. Of more than ten groups each has a panel with its curve, or a
+        row with its points; so has each of more than ten levels.
 
         Parameters
         ----------
@@ -594,6 +587,16 @@ class Coefficients(Stored, WaldResults):
         subject = one_line(self.model.endog_names, LONGEST_LABEL)
         return f"{model_name(self.model.data.outcome)} regression of {subject}"
 
+    @property
+    def _covariance_in_words(self) -> str:
+        kind = self.cov_type
+        if kind == "cluster" and self.shares is not None:
+            kind = "CR2"
+        return self._covariances.get(kind, f"sandwich ({kind})")
+
+    def _table_facts(self) -> dict[str, Any]:
+        return {**self.model.data.design_facts, "se_type": self._covariance_in_words}
+
     def _heading(self) -> Heading:
         """What was fitted to which reports."""
         data, questions = self.model.data, self.model.data.questions
@@ -606,18 +609,16 @@ class Coefficients(Stored, WaldResults):
         for name, groups in questions:
             shown = list(groups)[:_MECHANISMS]
             for group, text in zip(shown, told_apart(one.mechanism for one in shown), strict=True):
-                text += f", n = {len(group):,}" if len(groups) > 1 else ""
-                mechanisms.append(text if len(questions) == 1 else f"{one_line(name, 20)}: {text}")
+                of = f"{one_line(name, 20)}: " if len(questions) > 1 else ""
+                size = f", n = {len(group):,}" if len(groups) > 1 else ""
+                mechanisms.append(f"{of}{text}{size}")
             if len(groups) > _MECHANISMS:
                 mechanisms.append(f"and {len(groups) - _MECHANISMS} more groups")
-        stub = "Mechanisms:" if len(mechanisms) > 1 else "Mechanism:"
-        left += zip([stub] + [""] * len(mechanisms), mechanisms, strict=False)
+        first, *others = mechanisms
+        left += [(f"Mechanism{'s' * bool(others)}:", first), *(("", one) for one in others)]
         method = self.method.upper() if len(self.method) < 4 else self.method
         left.append(("Method:", f"{method}, {self.penalty}" if self.penalty else method))
-        kind = self.cov_type
-        if kind == "cluster" and self.shares is not None:
-            kind = "CR2"
-        left.append(("Covariance:", self._covariances.get(kind, f"sandwich ({kind})")))
+        left.append(("Covariance:", self._covariance_in_words))
         if data.facts is not None:
             left.append(("Design:", one_line(data.facts.design, 40)))
         epsilon = "Epsilon (nats):"
@@ -651,7 +652,13 @@ class Coefficients(Stored, WaldResults):
                 f"which agree about zero. Std err and {letter} are Wald.",
                 *(few_notes(known, 4.0) if scaled else []),
             ]
-        law = quantiles_in_words(self.df_inference, self.use_t)
+        known, law = flat(self.df_inference), "normal"
+        if self.use_t and np.ptp(known) == 0.0:
+            law = f"t with {known[0]:.4g} degrees of freedom"
+        elif self.use_t:
+            known = known[~np.isnan(known)]
+            ends = f", {known.min():.3g} to {known.max():.3g}" if known.size else ""
+            law = f"t with degrees of freedom of each coefficient (Satterthwaite{ends})"
         notes = [f"P-values and {percent} intervals: Wald, {law}, as {self.why_wald}."]
         squares = self.method == "least squares" and self.n_clusters is None
         return notes + few_notes(self.df_inference, _FEW if squares else 4.0)
@@ -664,19 +671,11 @@ class Coefficients(Stored, WaldResults):
             table = self.compare_naive()
         except NotAvailable:
             return []
-        model = self.model
-        skipped = {*model.threshold_names, *model.sd_names}
-        if model.constant is not None:
-            name = model.exog_names[model.constant]
-            skipped.add(name)
-            for equation in model.equations:
-                skipped.add(f"{equation}: {name}")
-        slopes = []
-        for label, value in table["naive"].items():
-            name = label[-1] if isinstance(label, tuple) else label
-            if name not in skipped:
-                text = ": ".join(map(str, label)) if isinstance(label, tuple) else str(label)
-                slopes.append(f"{one_line(text, LONGEST_LABEL)} {value:.3f}")
+        model, slopes = self.model, []
+        n = len(model.exog_names) * len(model.equations)
+        for j, (name, value) in enumerate(zip(self._names[:n], table["naive"], strict=False)):
+            if j % len(model.exog_names) != model.constant:
+                slopes.append(f"{one_line(name, LONGEST_LABEL)} {value:.3f}")
         if not slopes:
             return []
         end = ", ..." if len(slopes) > _SHOWN else "."
@@ -723,13 +722,13 @@ class StoredRegression(Coefficients):
     law: FittedLaw
     unknown: tuple[str, ...]
     constant: int | None
-    estimate: npt.NDArray[np.float64]
-    covariance: npt.NDArray[np.float64]
+    estimate: Array
+    covariance: Array
     infinite: tuple[str, ...]
-    tested: npt.NDArray[np.float64]  # p-values
-    limits: npt.NDArray[np.float64]  # default intervals of 95 %, (m, 2)
-    df: npt.NDArray[np.float64] | None  # of each coefficient; None of normal quantiles
-    reported: npt.NDArray[np.float64] | None  # naive coefficients
+    tested: Array  # p-values
+    limits: Array  # default intervals of 95 %, (m, 2)
+    df: Array | None  # of each coefficient; None of normal quantiles
+    reported: Array | None  # naive coefficients
     method: str
     penalty: str | None
     cov_type: str
@@ -783,7 +782,7 @@ class StoredRegression(Coefficients):
         return model
 
     @cached_property
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         return coefficient_labels(self.model)
 
     @property
@@ -891,7 +890,7 @@ def _pairs(rows: Sequence[Sequence[str]]) -> tuple[list[Pair], list[Pair]]:
 # -- words -------------------------------------------------------------------------------------
 
 
-def coefficient_labels(model: Any, more: Sequence[str] = ()) -> pd.Index[Any]:
+def coefficient_labels(model: Any, more: Sequence[str] = ()) -> Labels:
     """Labels of the coefficients, and of others behind them; by equation of a multinomial logit."""
     listed = bool(model.unknown) or model.data.groups is not None  # all equations in one list
     if isinstance(model.data.outcome, Multinomial) and not listed:
@@ -906,42 +905,28 @@ def coefficient_labels(model: Any, more: Sequence[str] = ()) -> pd.Index[Any]:
 def model_name(outcome: Any) -> str:
     """What a model is called."""
     if isinstance(outcome, Binary):
-        return {"logit": "Logit", "probit": "Probit", "cloglog": "Complementary log-log"}[
-            outcome.link
-        ]
-    if isinstance(outcome, Multinomial):
-        return "Multinomial logit"
-    if isinstance(outcome, Ordered):
-        return "Proportional odds"
-    return "Linear" if isinstance(outcome, Normal) else "Poisson"
-
-
-def quantiles_in_words(df: Any, use_t: bool) -> str:
-    """Which quantiles Wald intervals take, by the degrees of freedom of each coefficient."""
-    each = np.asarray(df, dtype=np.float64).ravel()
-    known = each[~np.isnan(each)]
-    if not use_t:
-        return "normal"
-    if known.size == each.size and np.ptp(known) == 0.0:
-        return f"t with {known[0]:.4g} degrees of freedom"
-    ends = f", {known.min():.3g} to {known.max():.3g}" if known.size else ""
-    return f"t with degrees of freedom of each coefficient (Satterthwaite{ends})"
+        names = {"logit": "Logit", "probit": "Probit", "cloglog": "Complementary log-log"}
+        return names[outcome.link]
+    kinds = {Multinomial: "Multinomial logit", Ordered: "Proportional odds", Normal: "Linear"}
+    return next((name for kind, name in kinds.items() if isinstance(outcome, kind)), "Poisson")
 
 
 def few_notes(df: Any, least: float) -> list[str]:
     """What is said of coefficients with degrees of freedom below `least`, or without any."""
-    frame = df.stack() if isinstance(df, pd.DataFrame) else df
-    none = [str(name) for name, value in frame.items() if np.isnan(value)]
-    few = [str(name) for name, value in frame.items() if value < least]
+    frame: Any = df.stack() if isinstance(df, pd.DataFrame) else df
+    none, few = (
+        ", ".join([str(name) for name in frame.index[some]][:_SHOWN])
+        for some in (frame.isna(), frame < least)
+    )
     notes = []
     if none:
         notes.append(
-            f"WARNING: one cluster alone determines most of {', '.join(none[:_SHOWN])}: its "
-            "variance cannot be estimated."
+            f"WARNING: one cluster alone determines most of {none}: its variance cannot be "
+            "estimated."
         )
     if few:
         notes.append(
-            f"WARNING: few clusters or respondents have information on {', '.join(few[:_SHOWN])} "
-            f"(fewer than {least:g} degrees of freedom): intervals are approximate."
+            f"WARNING: few clusters or respondents have information on {few} (fewer than {least:g} "
+            "degrees of freedom): intervals are approximate."
         )
     return notes

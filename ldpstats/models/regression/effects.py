@@ -35,22 +35,22 @@ from ldpstats.inference.regression import (
     Points,
     average,
     means,
-    of_rows,
     ones,
     rates,
     row_means,
 )
-from ldpstats.labels import as_series, missing_entries
+from ldpstats.labels import Mask, as_series, missing_entries
 from ldpstats.likelihood.regression import Categorical, Multinomial, Ordered
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Body,
     Cells,
     Heading,
+    Table,
     joined,
     one_line,
 )
-from ldpstats.models.regression.fitted import FittedLaw, Mask, Rows, new_rows, typical_row
+from ldpstats.models.regression.fitted import FittedLaw, Rows, new_rows, typical_row
 from ldpstats.models.regression.formulas import names_of
 from ldpstats.models.regression.hypotheses import Degrees, WaldResults
 from ldpstats.models.regression.structure import new_covariates
@@ -99,7 +99,7 @@ def predict_rows(law: FittedLaw, exog: Any, which: Any, offset: Any) -> Any:
 
 def prediction_frame(law: FittedLaw, exog: Any, offset: Any, alpha: Any) -> pd.DataFrame:
     """Predictions with intervals; see `RegressionResults.get_prediction`."""
-    law.quantile(alpha)
+    alpha = level(alpha)
     points, whole, rows = new_rows(law, exog, offset)
     values, variances = row_means(points, law.theta, law.covariance)
     assert variances is not None
@@ -111,7 +111,23 @@ def prediction_frame(law: FittedLaw, exog: Any, offset: Any, alpha: Any) -> pd.D
         pairs = [(row, label) for row in rows for label in law.labels]
         names = [rows.name, law.data.response_name or "category"]
         index = pd.MultiIndex.from_tuples(pairs, names=names)
-    return pd.DataFrame(table, index=index, columns=["mean", "se", "lower", "upper"])
+    made = Predicted(table, index=index, columns=["mean", "se", "lower", "upper"])
+    made.alpha, made.intervals = alpha, law.intervals
+    return made
+
+
+class Predicted(Table):
+    """Predictions with standard errors and intervals of a level `alpha`."""
+
+    _metadata: ClassVar[list[str]] = ["alpha", "intervals"]
+    alpha: float
+    intervals: Callable[[Array, Array, float], tuple[Array, Array]]
+
+    def summary_frame(self, alpha: float | None = None) -> pd.DataFrame:
+        """The same, with intervals of another level."""
+        mean, se = self["mean"].to_numpy(), self["se"].to_numpy()
+        ends = self.intervals(mean, se, self.alpha if alpha is None else level(alpha))
+        return self.to_frame().assign(lower=ends[0], upper=ends[1])
 
 
 def _among_all(values: Array, whole: Mask) -> Array:
@@ -133,6 +149,9 @@ class Averages(Stored, WaldResults):
     found: Average | None
     _head, _noun = "mean", "estimates"
 
+    def __len__(self) -> int:
+        return len(self.index)
+
     @property
     def _unit(self) -> str:
         return self.law.unit
@@ -153,6 +172,9 @@ class Averages(Stored, WaldResults):
 
     def _facts(self) -> dict[str, Any]:
         return dict(self.law.facts)
+
+    def _table_facts(self) -> dict[str, Any]:
+        return self.law.data.design_facts
 
     @property
     def _rows_index(self) -> pd.Index[Any]:
@@ -205,6 +227,9 @@ class GroupedAverages(Averages):
     law: FittedLaw
     found: Average
     draws: npt.NDArray[np.float64] | None
+    given: bool | None = field(
+        default=None, metadata={"later": True}
+    )  # whether averages are over newdata
 
     @property
     def by(self) -> str:
@@ -296,6 +321,8 @@ class GroupedAverages(Averages):
         note = "Averages over the respondents and their weights"
         if self.kind == "rows":
             note = "Estimates for the rows of newdata"
+        elif self.given:
+            note = "Averages over the rows of newdata"
         how = "standard errors by the delta method"
         if self.draws is not None:
             how += f", intervals from {len(self.draws):,} draws of the parameters"
@@ -345,7 +372,7 @@ class GroupedAverages(Averages):
             texts = [f"({', '.join(map(str, group))})" for group in self.groups]
         sign = _SIGNS[comparison]
         labels = [f"{texts[b]} {sign} {texts[a]}" for b, a in pairs]
-        how = self.kind, comparison, self.alpha, self.law, found, draws
+        how = self.kind, comparison, self.alpha, self.law, found, draws, self.given
         return Effects(labels, (self.by or "row",), self.terms, *how)
 
     def _place(self, reference: Any) -> int:
@@ -405,9 +432,10 @@ class AveragePredictions(GroupedAverages):
     _null = None
 
     def __repr__(self) -> str:
-        words = "each row" if self.kind == "rows" else "average over the respondents"
+        rows = "rows of newdata" if self.given else "respondents"
+        words = "each row" if self.kind == "rows" else f"average over the {rows}"
         if self.by and self.kind != "rows":
-            how = "by group" if self.kind == "within" else "all respondents set to each value"
+            how = "by group" if self.kind == "within" else f"all {rows} set to each value"
             words = f"average {how} ({self.by})"
         return f"{self.law.subject}, {words}\n{self.frame}"
 
@@ -449,8 +477,11 @@ class AveragePredictions(GroupedAverages):
 
     def _interval_notes(self, *of: Any) -> list[str]:
         (note,) = super()._interval_notes(*of)
+        if self.kind == "rows":
+            return [note]
         others = "covariates" if self.kind == "within" else "other covariates"
-        return [note.replace("weights;", f"weights, whose {others} are as in the sample;")]
+        as_in = "as given" if self.given else "as in the sample"
+        return [note.replace(";", f", whose {others} are {as_in};", 1)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -577,6 +608,7 @@ class Question:
     kind: str
     alpha: float
     thetas: list[Array]
+    given: bool = False  # whether averages are over newdata
     typical: bool = False  # whether groups are one row, the mean of their covariates
 
     @classmethod
@@ -625,7 +657,8 @@ class Question:
             raise InvalidArgument("at", much, f"are more than {_MOST_ROWS:,}: use fewer")
         kind = "adjusted" if settings[0] else kind
         thetas = [law.theta, *_drawn(law, rng, draws)]
-        return cls(rows, names, labels, groups, settings, kind, float(alpha), thetas)
+        whole = names, labels, groups, settings, kind, float(alpha), thetas
+        return cls(rows, *whole, given=newdata is not None and kind != "rows")
 
     def predictions(self) -> AveragePredictions:
         """Average predictions; see `RegressionResults.predictions`."""
@@ -727,7 +760,7 @@ class Question:
         if len(self.thetas) > 1:
             draws = np.hstack([[one.value for one in each[1:]] for each in parts])
         estimate = Average.stacked([each[0] for each in parts])
-        how = self.kind, measure, self.alpha, self.rows.law, estimate, draws
+        how = self.kind, measure, self.alpha, self.rows.law, estimate, draws, self.given or None
         return made(labels, names, tuple(filter(None, terms)), *how)
 
     def _average(self, side: Side, group: Group, theta: Array, of: Function) -> Average:
@@ -821,7 +854,7 @@ def _one_grouping(rows: Rows, by: Any) -> tuple[str, dict[Any, tuple[Mask, list[
             known = [*map(str, rows.every), *law.questions]
             remedy = f"is no covariate, of which there are {', '.join(known[:10])}"
             remedy += f"{did_you_mean(name, known)}; of another column pass the values, one for "
-            raise InvalidArgument("by", name, f"{remedy}each row")
+            raise InvalidArgument("by", name, f"{remedy}each row, as by=table[{name!r}]")
         values: Any = rows.every[name]
     else:  # a label for each respondent, or for each row of the table
         values = as_series("by", pd.Series(by) if isinstance(by, pd.Categorical) else by)
@@ -1044,7 +1077,7 @@ def margins_of(
     if at == "all":
         rows = []
         for of, sides, divisor in effects:
-            row, *less = (of_rows(side, law.theta, of, along) for side, along in sides)
+            row, *less = (row_means(side, law.theta, None, of, along)[0] for side, along in sides)
             rows.append((row - sum(less))[:, law.shown] / divisor)
         each = np.stack(rows, axis=1)
         each = each[:, :, 0] if len(law.shown) == 1 else each

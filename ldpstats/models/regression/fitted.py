@@ -1,10 +1,8 @@
 """The law of the true answers that a regression has estimated, and whether reports agree with it.
 
-`FittedLaw` is what predictions and margins rest on: rows of covariates and estimated parameters.
-`goodness_of_fit` compares the reports with the law: by Pearson's chi-square where covariates
-repeat, else by sums in groups of equal fitted probability, whose covariance allows for the
-estimated parameters, ``spread - slopes A slopes'`` with A the inverse information,
-in the groups of Hosmer and Lemeshow.
+`FittedLaw` is what predictions and margins rest on. `goodness_of_fit` compares reports with it: by
+Pearson's chi-square where covariates repeat, else by sums in groups of equal fitted probability, as
+Hosmer and Lemeshow, with covariance ``spread - slopes A slopes'``, A the inverse information.
 """
 
 from __future__ import annotations
@@ -17,30 +15,27 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, did_you_mean, level, numbers, positive_integer
 from ldpstats.documents import array_from_json, array_to_json, number_to_json
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.regression import (
-    Average,
-    Cells,
     Points,
     average,
-    enough_in_each,
+    means,
     pearson,
     quadratic_form,
     row_means,
     score_groups,
 )
 from ldpstats.inference.tests import TestResult
+from ldpstats.labels import Codes, Labels, Mask
 from ldpstats.likelihood.predictors import stacked_indicators
 from ldpstats.likelihood.regression import (
     Binary,
     Categorical,
-    MixedBinary,
-    MixedMultinomial,
+    Mixed,
     Normal,
     Ordered,
     Poisson,
@@ -48,7 +43,7 @@ from ldpstats.likelihood.regression import (
     alike,
     predictors_of,
 )
-from ldpstats.models.regression.formulas import Design, as_frame, columns_of, combinations_of
+from ldpstats.models.regression.formulas import Design, as_frame, columns_of, configurations_of
 from ldpstats.models.regression.hypotheses import t_quantile
 from ldpstats.models.regression.structure import (
     Assembled,
@@ -60,8 +55,6 @@ from ldpstats.models.regression.structure import (
     sandwich_meat,
 )
 
-Codes = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Devices = tuple[Sequence[Array], Sequence[Array]]  # channels, (k, l), and derivatives, (m, k, l)
 
 _WORDS = ("name", "mechanism", "method", "penalty", "cov_type")  # facts that are text
@@ -89,11 +82,6 @@ class FittedLaw:
     # -- rows ----------------------------------------------------------------------------------
 
     @property
-    def is_complete(self) -> bool:
-        """Whether the law of the private predictors was estimated, if there are any."""
-        return len(self.data.designs) == 1 or len(self.theta) > self.n_outcome
-
-    @property
     def n_outcome(self) -> int:
         """Number of parameters of the outcome, the spread of a number included."""
         return predictors_of(self.data.outcome, self.data.designs[0]).size
@@ -103,8 +91,9 @@ class FittedLaw:
         """The likelihood over distinct rows; refused where there are none."""
         if self.assembled is None:
             raise NotAvailable(
-                "a document has no respondents to average over: pass newdata=, rows to predict "
-                "for, or fit the model to the reports again"
+                "a document has no respondents to average over: pass rows to predict for, exog= of "
+                "predict(), newdata= of predictions(), comparisons() and slopes(), or fit the "
+                "model to the reports again"
             )
         return self.assembled
 
@@ -116,7 +105,7 @@ class FittedLaw:
             "name": self.subject,
             "mechanism": "; ".join(dict.fromkeys(map(str, data.mechanisms()))),
             "epsilon": data.epsilon,
-            "nobs": data.n if data.counts is None else int(data.counts.sum()),
+            "nobs": int(data.times.sum()),
             "n_missing": data.n_missing,
         }
 
@@ -124,7 +113,7 @@ class FittedLaw:
         """The law without respondents, as JSON values."""
         data, outcome = self.data, self.data.outcome
         groups: dict[str, Any] = {}
-        if isinstance(outcome, MixedBinary | MixedMultinomial):
+        if isinstance(outcome, Mixed):
             assert data.groups is not None
             groups = {"groups": data.groups.name, "average": outcome.average}
             outcome = outcome.within
@@ -154,18 +143,15 @@ class FittedLaw:
         private = () if formula is None else formula.private
         if formula is not None and len(formula.chosen) != len(names):
             raise InvalidArgument("document", names, "are not the columns of its formula")
-        configurations = [
-            tuple(column.labels[j] for column, j in zip(private, row, strict=True))
-            for row in combinations_of(private)
-        ]
-        categories: pd.Index[Any] | None = None
+        categories: Labels | None = None
         if labels is not None:
             categories = pd.Index(labels, dtype=None if isinstance(labels[0], int) else object)
-        grouping, k = document.get("groups"), 0 if labels is None else len(labels)
-        outcome: Any = outcome_of(document["family"], k, grouping is not None)
+        grouping = document.get("groups")
+        outcome: Any = outcome_of(document["family"], len(labels or ()), grouping is not None)
         if grouping is not None:
             outcome = replace(outcome, average=bool(document["average"]))
             grouping = Grouping(str(grouping), (), np.zeros(0, dtype=np.int64), 0)
+        configurations = configurations_of(private)
         data = RegressionData(
             outcome=outcome,
             response=None,
@@ -188,7 +174,7 @@ class FittedLaw:
 
     def refuse_incomplete(self, what: str) -> None:
         """Refuse averages over private predictors whose law nobody estimated."""
-        if not self.is_complete:
+        if len(self.data.designs) > 1 and len(self.theta) <= self.n_outcome:
             raise NotAvailable(
                 f"{what}: corrected scores estimate no law of the private predictors to average "
                 "over: use fit(method='mle'), or predict(exog) with columns of their values"
@@ -204,14 +190,9 @@ class FittedLaw:
     @cached_property
     def rows(self) -> Points:
         """The rows of the respondents in order, with weights that sum to one."""
-        marginal = self.data.marginal
-        weights = self.respondents.weights / self.respondents.weights.sum()
-        return self.points(
-            self.data.designs,
-            None if marginal is None else marginal.to_numpy(dtype=np.float64),
-            self.data.offset,
-            weights,
-        )
+        data, weights = self.data, self.respondents.weights
+        marginal = None if data.marginal is None else data.marginal.to_numpy()
+        return self.points(data.designs, marginal, data.offset, weights / weights.sum())
 
     def points(
         self,
@@ -222,17 +203,10 @@ class FittedLaw:
     ) -> Points:
         """Other rows, with one matrix for each configuration, or one alone."""
         n, outcome = len(matrices[0]), self.data.outcome
-        law = None
-        if len(matrices) > 1:
-            assert marginal is not None
-            law = Separate(marginal, len(matrices) - 1)
-        return Points(
-            outcome,
-            tuple(predictors_of(outcome, X, offset) for X in matrices),
-            None,
-            np.full(n, 1.0 / max(n, 1)) if weights is None else weights,
-            marginal=law,
-        )
+        law = None if marginal is None else Separate(marginal, len(matrices) - 1)
+        designs = tuple(predictors_of(outcome, X, offset) for X in matrices)
+        weights = np.full(n, 1.0 / max(n, 1)) if weights is None else weights
+        return Points(outcome, designs, None, weights, marginal=law)
 
     # -- covariates ----------------------------------------------------------------------------
 
@@ -245,21 +219,16 @@ class FittedLaw:
         return pd.DataFrame(self.data.designs[0], columns=list(self.data.names))
 
     @cached_property
-    def constant(self) -> npt.NDArray[np.bool_]:
+    def constant(self) -> Mask:
         """Which covariates are the same for all."""
         designs = self.data.designs
-        return np.asarray(
-            np.all([(X == designs[0][0]).all(axis=0) for X in designs], axis=0), dtype=bool
-        )
+        return np.asarray(np.all([(X == designs[0][0]).all(axis=0) for X in designs], axis=0))
 
     @cached_property
-    def private(self) -> npt.NDArray[np.bool_]:
+    def private(self) -> Mask:
         """Which covariates change with the private predictors."""
-        first = self.data.designs[0]
-        private = np.zeros(first.shape[1], dtype=bool)
-        for X in self.data.designs[1:]:
-            private |= (X != first).any(axis=0)
-        return private
+        designs = self.data.designs
+        return np.asarray(np.any([(X != designs[0]).any(axis=0) for X in designs], axis=0))
 
     @property
     def questions(self) -> list[str]:
@@ -278,23 +247,14 @@ class FittedLaw:
 
     def answered(self, points: Points, question: str, answer: Any) -> Points:
         """All respondents with this value of a private predictor, the law of the others as is."""
-        at = self.questions.index(question)
-        places = {tuple(labels): c for c, labels in enumerate(self.data.configurations)}
-        changed = [
-            places[(*labels[:at], answer, *labels[at + 1 :])]
-            for labels in map(tuple, self.data.configurations)
-        ]
+        at, every = self.questions.index(question), list(map(tuple, self.data.configurations))
+        changed = [every.index((*labels[:at], answer, *labels[at + 1 :])) for labels in every]
         return replace(points, designs=tuple(points.designs[c] for c in changed))
 
     # -- outcome -------------------------------------------------------------------------------
 
-    def stacked(self, parts: Sequence[Average]) -> Average:
-        """The means that are shown, part after part."""
-        R = np.eye(len(parts[0].value))[self.shown]
-        return Average.stacked([part.times(R) for part in parts])
-
     @property
-    def labels(self) -> pd.Index[Any] | None:
+    def labels(self) -> Labels | None:
         """Categories whose probabilities are shown; None for one number."""
         return self.data.categories if len(self.shown) > 1 else None
 
@@ -373,8 +333,8 @@ class Rows:
             points, table = law.rows, law.table
             columns = list(table) if own is None else own.columns
             codes = [np.zeros(points.n), *(pd.factorize(table[name])[0] for name in columns)]
-            more = [points.designs[0].offset, None if data.marginal is None else data.marginal]
-            kinds = alike([*codes, *(np.asarray(one) for one in more if one is not None)])
+            more = [one for one in (data.offset, data.marginal) if one is not None]
+            kinds = alike([*codes, *map(np.asarray, more)])
             if kinds is not None:
                 first, place = kinds
                 weights = np.bincount(place, points.weights, len(first))
@@ -404,12 +364,11 @@ class Rows:
 
     def known(self, argument: str, name: Any) -> str:
         """The name of one of the covariates."""
-        covariates, name = self.covariates, str.__str__(name) if isinstance(name, str) else name
+        covariates = self.covariates
         if not isinstance(name, str) or name not in covariates:
-            remedy = f"is no covariate, of which there are {', '.join(map(str, covariates[:10]))}"
-            hint = did_you_mean(name, covariates) if isinstance(name, str) else ""
-            raise InvalidArgument(argument, name, remedy + hint)
-        return name
+            remedy = f"is no covariate, of which there are {', '.join(covariates[:10])}"
+            raise InvalidArgument(argument, name, remedy + did_you_mean(name, covariates))
+        return str.__str__(name)
 
     def is_private(self, name: str) -> bool:
         """Whether a covariate is a private predictor whose values the table does not have."""
@@ -529,21 +488,30 @@ def _column(own: pd.Series[Any], value: Any) -> pd.Series[Any]:
 
 def new_rows(
     law: FittedLaw, exog: Any = None, offset: Any = None, argument: str = "exog"
-) -> tuple[Points, Mask, pd.Index[Any]]:
+) -> tuple[Points, Mask, Labels]:
     """Rows to predict for without a missing value, which of all they are, and labels of all."""
-    data = law.data
-    marginal: Array | None = None
+    data, own = law.data, law.data.formula
+    marginal: Any = None
+    shift: Any = None
     if exog is None:
-        matrices: list[Array] = list(data.designs)
-        marginal = None if data.marginal is None else data.marginal.to_numpy(dtype=np.float64)
+        matrices, marginal, shift = list(data.designs), data.marginal, data.offset
         known = pd.RangeIndex(len(law.respondents.place))
-        index = known if data.formula is None else data.formula.index
-        shift = data.offset
+        index = known if own is None else own.index
     else:
-        matrices, index = _matrices(law, exog, argument)
+        exog = _as_table(argument, exog)
+        is_frame = isinstance(exog, pd.DataFrame)
+        is_table = is_frame or hasattr(exog, "__arrow_c_stream__")
+        if own is not None and is_table and not isinstance(exog, pd.Series):
+            matrices = own.exog(exog, argument)
+            index = exog.index if is_frame else pd.RangeIndex(len(matrices[0]))
+        elif law.questions:
+            remedy = "must be a table with the public columns of the formula"
+            raise InvalidArgument(argument, type(exog).__name__, remedy)
+        else:
+            X, index = new_covariates(data, argument, exog)
+            matrices = [X]
         if len(matrices) > 1:
-            marginal = data.formula.marginal(exog, argument)
-        shift = None
+            marginal = own.marginal(exog, argument)
     n = len(matrices[0])
     if offset is not None:
         values = offset.to_numpy() if isinstance(offset, pd.Series) else offset
@@ -552,34 +520,17 @@ def new_rows(
         if shift.shape not in ((), (n,)) or np.isinf(shift).any():
             raise InvalidArgument("offset", offset, remedy)
         shift = np.broadcast_to(shift, (n,))
-    whole = np.ones(n, dtype=bool)
-    for one in [*matrices, *([] if marginal is None else [marginal])]:
-        whole &= ~np.isnan(one).any(axis=1)
-    if shift is not None:
-        whole &= ~np.isnan(shift)
     if len(matrices) > 1:
         law.refuse_incomplete("predict")
+    there = [np.asarray(one) for one in (marginal, shift) if one is not None]
+    missing = [np.isnan(one).any(axis=tuple(range(1, one.ndim))) for one in (*matrices, *there)]
+    whole = ~np.any(missing, axis=0)
     points = law.points(
         [one[whole] for one in matrices],
-        None if marginal is None else marginal[whole],
+        None if marginal is None else np.asarray(marginal)[whole],
         None if shift is None else shift[whole],
     )
     return points, whole, index
-
-
-def _matrices(law: FittedLaw, exog: Any, argument: str) -> tuple[list[Array], pd.Index[Any]]:
-    """Design matrices, one for each configuration or one alone, and labels of the rows."""
-    data, exog = law.data, _as_table(argument, exog)
-    is_table = isinstance(exog, pd.DataFrame) or hasattr(exog, "__arrow_c_stream__")
-    if data.formula is not None and is_table and not isinstance(exog, pd.Series):
-        designs = data.formula.exog(exog, argument)
-        index = exog.index if isinstance(exog, pd.DataFrame) else pd.RangeIndex(len(designs[0]))
-        return designs, index
-    if law.questions:
-        remedy = "must be a table with the public columns of the formula"
-        raise InvalidArgument(argument, type(exog).__name__, remedy)
-    X, index = new_covariates(data, argument, exog)
-    return [X], index
 
 
 def _as_table(argument: str, exog: Any) -> Any:
@@ -602,7 +553,12 @@ def typical_row(points: Points, at: str) -> Points:
         if at == "mean":
             middle = points.weights @ values / points.weights.sum()
         elif at == "median":
-            middle = np.array([_median(column, points.weights) for column in values.T])
+            w, order = points.weights, np.argsort(values, axis=0, kind="stable")
+            below = np.cumsum(w[order], axis=0) / w.sum()
+            # the middle of two values where half the weight is below
+            halves = [(below < half).sum(axis=0) for half in (0.5 - 1e-12, 0.5 + 1e-12)]
+            ends = np.minimum(halves, len(values) - 1)
+            middle = np.take_along_axis(np.sort(values, axis=0), ends, axis=0).mean(axis=0)
         else:
             middle = np.zeros(first.shape)
         return np.asarray(np.where(same, first, middle))[None, :]
@@ -619,36 +575,22 @@ def typical_row(points: Points, at: str) -> Points:
     )
 
 
-def _median(values: Array, weights: Array) -> float:
-    """The weighted median; the middle of two values where half the weight is below."""
-    order = np.argsort(values, kind="stable")
-    below = np.cumsum(weights[order])
-    half = below[-1] / 2.0
-    i = int(np.searchsorted(below, half * (1.0 - 1e-12)))
-    if abs(below[i] - half) <= 1e-12 * half and i + 1 < len(values):
-        return float((values[order[i]] + values[order[i + 1]]) / 2.0)
-    return float(values[order[i]])
-
-
 # -- goodness of fit ---------------------------------------------------------------------------
 
 
 def goodness_of_fit(results: Any, groups: Any) -> TestResult:
     """Goodness of fit; see `RegressionResults.goodness_of_fit`."""
-    most = positive_integer("groups", groups, 2)
-    what = "goodness_of_fit"
+    most, fault = positive_integer("groups", groups, 2), ""
     if not isinstance(results.model.data.outcome, Categorical):
-        raise NotAvailable(f"{what}: it is for categories, and the outcome is a number")
-    if results.method == "corrected":
-        raise NotAvailable(f"{what}: corrected scores fit no law of the reports: use method='mle'")
-    if results.infinite:
-        raise NotAvailable(
-            f"{what}: the estimate is at infinity: use that of fit(penalty='jeffreys')"
-        )
-    if results.cov_type == "cluster":
-        raise NotAvailable(
-            f"{what}: with cov_type='cluster' cells are not independent: use a fit without it"
-        )
+        fault = "it is for categories, and the outcome is a number"
+    elif results.method == "corrected":
+        fault = "corrected scores fit no law of the reports: use method='mle'"
+    elif results.infinite:
+        fault = "the estimate is at infinity: use that of fit(penalty='jeffreys')"
+    elif results.cov_type == "cluster":
+        fault = "with cov_type='cluster' cells are not independent: use a fit without it"
+    if fault:
+        raise NotAvailable(f"goodness_of_fit: {fault}")
     table = ReportTable(results.law, results.devices)
     if table.is_counted and not results.law.questions and results.cov_type == "nonrobust":
         test = _patterns(results, table)
@@ -659,144 +601,100 @@ def goodness_of_fit(results: Any, groups: Any) -> TestResult:
 
 def _patterns(results: Any, table: ReportTable) -> TestResult | None:
     """Pearson's test where covariates repeat often enough; None where they do not."""
-    data, whole = results.model.data, results.law.respondents
-    columns = [data.designs[0], table.at[whole.place]]
-    if data.offset is not None:
-        columns.append(data.offset)
-    kinds = alike(columns)
+    data, whole, law = results.model.data, results.law.respondents, results.law
+    channel, codes = table.at[whole.place], table.codes[whole.place]
+    columns = [data.designs[0], channel]
+    kinds = alike(columns if data.offset is None else [*columns, data.offset])
     if kinds is None:
         return None
     first, place = kinds
     sizes = np.bincount(place, whole.weights, len(first))
-    law = results.law.rows.take(first)
-    mean = row_means(law, results.law.theta)[0]
-    channel = table.at[whole.place][first]
-    codes = table.codes[whole.place]
+    mean = row_means(law.rows.take(first), law.theta)[0]
     seen, expected = [], []
-    df = -results.law.theta.size - len(table.slopes[0])
+    df = -law.theta.size - len(table.slopes[0])
     for h, Q in enumerate(table.channels):
-        at = np.flatnonzero(channel == h)
-        if not at.size:
-            continue
-        expected.append((sizes[at, None] * (mean[at] @ Q)).ravel())
+        at, inside = channel[first] == h, channel == h
         counts = np.zeros((len(first), Q.shape[1]))
-        inside = channel[place] == h
         np.add.at(counts, (place[inside], codes[inside]), whole.weights[inside])
         seen.append(counts[at].ravel())
-        df += at.size * (Q.shape[1] - 1)
-    if not enough_in_each(np.concatenate(expected)):
+        expected.append((sizes[at, None] * (mean[at] @ Q)).ravel())
+        df += int(at.sum()) * (Q.shape[1] - 1)
+    every = np.concatenate(expected)
+    if every.min() < 1.0 or np.mean(every >= 5.0) < 0.8:  # Cochran's rule
         return None
     if df <= 0:
         raise NotAvailable(
             "goodness_of_fit: the model has as many coefficients as the table of covariates and "
             "reports has cells, and fits any: there is nothing to test"
         )
-    statistic = pearson(np.concatenate(seen), np.concatenate(expected))
-    return TestResult.chi_square(
-        _null(results),
-        statistic,
-        float(df),
-        f"Pearson chi-square of the reports, {len(first)} patterns of covariates",
-    )
+    statistic = pearson(np.concatenate(seen), every)
+    how = f"Pearson chi-square of the reports, {len(first)} patterns of covariates"
+    return TestResult.chi_square(_null(results), statistic, float(df), how)
 
 
 def _grouped(results: Any, table: ReportTable, most: int) -> TestResult:
     """The test in groups of equal fitted probability."""
+    from scipy.linalg import block_diag
+
     likelihood, law = results.law.respondents.likelihood, results.law
     outcome = results.model.data.outcome
     # reports of unknown devices are given to nobody: what they say of predictors is estimated too
-    points = replace(law.distinct, weights=likelihood.weights)
-    if not results.devices:
-        points = replace(points, B=likelihood.B)
+    points = replace(likelihood, seen=None, B=None if results.devices else likelihood.B)
     mean = row_means(points, law.theta)[0]
-    if isinstance(outcome, Binary):
-        score = np.asarray(mean[:, 1])
-    elif isinstance(outcome, Ordered):
-        score = np.asarray(mean @ np.arange(mean.shape[1]))
-    else:  # not the reference
-        score = np.asarray(1.0 - mean[:, 0])
-    n = float(results.nobs)
+    k, shares = mean.shape[1], law.distinct.weights
+    score = 1.0 - mean[:, 0]  # not the reference
+    if isinstance(outcome, Ordered):
+        score = mean @ np.arange(k)
+    room = results.nobs / (_PER_SUM * (k - 1))
     if table.is_counted:  # enough in each cell
-        rarest = min(float((law.distinct.weights @ mean @ Q).min()) for Q in table.channels)
-        room = n * rarest / (_PER_CELL * len(table.channels))
-    else:
-        room = n / (_PER_SUM * (mean.shape[1] - 1))
+        rarest = min(float((shares @ mean @ Q).min()) for Q in table.channels)
+        room = results.nobs * rarest / (_PER_CELL * len(table.channels))
     if room < 2.0:
         raise NotAvailable(
             f"goodness_of_fit: {results.nobs:,} reports leave fewer than two groups with enough in "
             "each cell: join rare categories"
         )
     code = score_groups(score, likelihood.weights, int(min(most, room)))
-    robust = not table.is_counted or results.cov_type != "nonrobust"
-    cells, placed = _cells(table, points, law.theta, mean, code, robust)
+    groups, robust = int(code.max()) + 1, not table.is_counted or results.cov_type != "nonrobust"
+    gaps, spreads, slopes, placed = [], [], [], []
+    for g in range(groups):
+        for h, Q in enumerate(table.channels):
+            rows = np.flatnonzero((code == g) & (table.at == h))
+            if not rows.size:
+                continue
+            some, last = points.take(rows), Q.shape[1] - 1  # cells sum to one
+            w, cells = some.weights, mean[rows] @ Q
+            gap = (table.seen(rows, h) - cells)[:, :last]
+            gaps.append(w @ gap)
+            covariance = np.diag(w @ cells) - (cells * w[:, None]).T @ cells
+            spreads.append(covariance[:last, :last])
+            by_theta = average(some, law.theta, means(outcome)).gradient
+            by_devices = np.einsum("n,nk,mkl->lm", w, mean[rows], table.slopes[h])
+            slopes.append(np.hstack([Q.T @ by_theta, by_devices])[:last])
+            if robust:  # what each row adds to the sums
+                placed.append(np.zeros((points.n, last)))
+                placed[-1][rows] = gap
+    slope, spread = np.vstack(slopes), block_diag(*spreads)
     A = np.asarray(results.covariance_all)  # inverse of the observed information
     free = np.isfinite(np.diagonal(A)) | (not results.devices)  # devices on the boundary are not
     A = A[np.ix_(free, free)]
     if results.cov_type != "nonrobust":
         A = np.linalg.inv(-results.hessian[np.ix_(free, free)])
-    V = cells.spread - cells.slopes @ A @ cells.slopes.T
-    spread = cells.spread
-    if placed is not None:
-        scores = results.model.likelihood.score_obs(results.theta)[:, free]
-        influence = placed - scores @ A @ cells.slopes.T
+    V = spread - slope @ A @ slope.T
+    if robust:
+        scores, each = results.model.likelihood.score_obs(results.theta), np.hstack(placed)
+        influence = each - scores[:, free] @ A @ slope.T
         how = results.model.data, law.respondents, results.cov_type
-        V, spread = sandwich_meat(*how, influence), sandwich_meat(*how, placed)
-    statistic, df = quadratic_form(cells.gaps, V, spread)
+        V, spread = sandwich_meat(*how, influence), sandwich_meat(*how, each)
+    statistic, df = quadratic_form(np.concatenate(gaps), V, spread)
     if not df:
         raise NotAvailable(
             "goodness_of_fit: the coefficients fit the groups whatever the reports are: there is "
             "nothing to test"
         )
     what = "reports" if table.is_counted else "decoded answers"
-    return TestResult.chi_square(
-        _null(results),
-        statistic,
-        float(df),
-        f"chi-square of the {what} in {int(code.max()) + 1} groups of fitted probability",
-    )
-
-
-def _cells(
-    table: ReportTable,
-    points: Points,
-    theta: Array,
-    mean: Array,
-    code: Codes,
-    robust: bool,
-) -> tuple[Cells, Array | None]:
-    """Sums in groups, m of them; for robust covariances what each row adds to them, (u, m)."""
-    blocks = []
-    for g in range(int(code.max()) + 1):
-        for h, Q in enumerate(table.channels):
-            rows = np.flatnonzero((code == g) & (table.at == h))
-            if not rows.size:
-                continue
-            some = points.take(rows)
-
-            def reported(eta: Array, Q: Array = Q) -> tuple[Array, Array]:
-                mean, jacobian = points.outcome.moments(eta, 1)
-                return mean @ Q, np.einsum("nkq,kl->nlq", jacobian, Q)
-
-            law = mean[rows] @ Q
-            gap = table.seen(rows, h) - law
-            slopes = average(some, theta, reported).gradient
-            by_devices = np.einsum("n,nk,mkl->lm", some.weights, mean[rows], table.slopes[h])
-            slopes = np.hstack([slopes, by_devices])
-            spread = np.diag(some.weights @ law) - (law * some.weights[:, None]).T @ law
-            last = Q.shape[1] - 1  # cells sum to one
-            sums = some.weights @ gap[:, :last]
-            blocks.append((rows, gap[:, :last], sums, spread[:last, :last], slopes[:last]))
-    gaps = np.concatenate([sums for _, _, sums, _, _ in blocks])
-    m, at = len(gaps), 0
-    spread = np.zeros((m, m))
-    placed = np.zeros((points.n, m)) if robust else None
-    for rows, each, sums, within, _ in blocks:
-        there = slice(at, at + len(sums))
-        spread[there, there] = within
-        if placed is not None:
-            placed[rows, there] = each
-        at += len(sums)
-    return Cells(gaps, spread, np.vstack([slopes for *_, slopes in blocks])), placed
+    words = f"chi-square of the {what} in {groups} groups of fitted probability"
+    return TestResult.chi_square(_null(results), statistic, float(df), words)
 
 
 def _null(results: Any) -> str:
@@ -816,17 +714,14 @@ class ReportTable:
 
     def __init__(self, law: Any, devices: Devices | None = None) -> None:
         data, whole = law.data, law.assembled
-        u = whole.likelihood.n
-        first = np.full(u, data.n, dtype=np.int64)
-        first[whole.place[::-1]] = np.arange(data.n - 1, -1, -1)
-        self.at = np.zeros(u, dtype=np.int64)
+        first = np.unique(whole.place, return_index=True)[1]
         self.phi: Array | None = None
-        self.codes = self.at
-        assert data.categories is not None
+        self.at = self.codes = np.zeros(len(first), dtype=np.int64)
         k = len(data.categories)
         self.slopes = [np.zeros((0 if devices is None else len(devices[1][0]), k, k))]
+        self.channels = [np.eye(k)]
         if not data.is_private:
-            self.channels, self.codes = [np.eye(k)], np.asarray(data.response)[first]
+            self.codes = np.asarray(data.response)[first]
             return
         listed = all(
             has_listed_reports(group.mechanism) and group.mechanism.n_outputs <= 2 * k
@@ -853,7 +748,6 @@ class ReportTable:
             )
         candidates = data.candidates.get(data.response_name)
         self.phi = stacked_indicators(data.response, whole.weights, candidates)[0][first]
-        self.channels = [np.eye(k)]
 
     @property
     def is_counted(self) -> bool:
@@ -863,5 +757,5 @@ class ReportTable:
     def seen(self, rows: Codes, channel: int) -> Array:
         """What was reported in some rows: indicators of cells, or decoded answers."""
         if self.phi is not None:
-            return np.asarray(self.phi[rows])
+            return self.phi[rows]
         return np.eye(self.channels[channel].shape[1])[self.codes[rows]]

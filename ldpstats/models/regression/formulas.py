@@ -1,13 +1,8 @@
 """Formulas of statsmodels, taken apart, and the design matrices that they make of tables.
 
-The engine, patsy or formulaic, is the one that ``statsmodels.formula.options.formula_engine`` says.
-`Formula` is read first, with the names in each factor; then the left side becomes a `Response`, and
-the right side a `Spec` with one design matrix for each configuration of the private predictors.
-`Design` makes matrices of other tables.
-
-What a formula may run: arithmetic, and functions of a fixed list, on columns and plain values.
-Formula engines give each factor to Python's ``eval``. Before they do, the syntax tree of a factor
-is held against the lists below: what they do not name is refused, whatever it is.
+The engine, patsy or formulaic, is that of ``statsmodels.formula.options.formula_engine``. Formula
+engines give each factor to Python's ``eval``: before they do, its syntax tree is held against the
+lists below, arithmetic and functions on columns and plain values. Anything else is refused.
 """
 
 from __future__ import annotations
@@ -18,6 +13,7 @@ import re
 import sys
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -25,17 +21,15 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, did_you_mean, one_of
-from ldpstats.documents import number_to_json
+from ldpstats.documents import written
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, cut
+from ldpstats.labels import Codes, Labels, Mask
 from ldpstats.models.frequency.results import checked_scores
-from ldpstats.reports.single import Reports
 
-Mask = npt.NDArray[np.bool_]
-Columns = npt.NDArray[np.int64]
+Names = Mapping[str, Any]  # what names mean that are no columns
 
 MOST_CONFIGURATIONS = 10_000
 BINARY = ("logit", "probit", "cloglog")
@@ -131,17 +125,16 @@ class Formula:
         if not isinstance(text, str):
             raise InvalidArgument("formula", text, _EXAMPLE)
         text = str.__str__(text)
-        sides = _sides(text)
-        if len(sides) != 2:
-            how = "has no ~" if len(sides) == 1 else "has more than one ~"
-            raise InvalidArgument("formula", text, f"{how}: it {_EXAMPLE}")
-        left, right = (side.strip() for side in sides)
-        if not left:
-            remedy = f"has no response on the left of ~: it {_EXAMPLE}"
-            raise InvalidArgument("formula", text, remedy)
-        if not right:
-            remedy = f"has nothing on the right of ~: it {_EXAMPLE}; ~ 1 is an intercept alone"
-            raise InvalidArgument("formula", text, remedy)
+        left, *others = (side.strip() for side in _sides(text))
+        right, how, more = "".join(others), "", ""
+        if len(others) != 1:
+            how = "more than one ~" if others else "no ~"
+        elif not left:
+            how = "no response on the left of ~"
+        elif not right:
+            how, more = "nothing on the right of ~", "; ~ 1 is an intercept alone"
+        if how:
+            raise InvalidArgument("formula", text, f"has {how}: it {_EXAMPLE}{more}")
         right, groups = _random_intercept(text, right)
         engine = formula_engine()
         responses, _ = terms_of("formula", engine, f"0 + {left}", text)
@@ -159,7 +152,7 @@ class Formula:
     @property
     def factors(self) -> list[Factor]:
         """Those of both sides."""
-        return [self.response, *(factor for term in self.terms for factor in term)]
+        return [self.response, *factors_of(self.terms)]
 
     @property
     def functions(self) -> frozenset[str]:
@@ -194,8 +187,7 @@ def one_sided(argument: str, text: object, engine: str) -> tuple[str, Terms]:
     if not isinstance(text, str):
         raise InvalidArgument(argument, text, example)
     text = str.__str__(text)
-    right = text.strip()
-    right = right.removeprefix("~").strip()
+    right = text.strip().removeprefix("~").strip()
     if not right or len(_sides(right)) > 1:
         how = "has a left side" if right else "is empty"
         raise InvalidArgument(argument, text, f"{how}: it {example}")
@@ -206,9 +198,14 @@ def one_sided(argument: str, text: object, engine: str) -> tuple[str, Terms]:
     return right, terms
 
 
+def factors_of(terms: Terms) -> list[Factor]:
+    """Those of all terms."""
+    return [factor for term in terms for factor in term]
+
+
 def names_of(terms: Terms) -> frozenset[str]:
     """Names that stand for values."""
-    return frozenset(name for term in terms for factor in term for name in factor.names)
+    return frozenset(name for factor in factors_of(terms) for name in factor.names)
 
 
 def caller_names(depth: int) -> dict[str, Any]:
@@ -220,41 +217,33 @@ def caller_names(depth: int) -> dict[str, Any]:
 def _random_intercept(text: str, right: str) -> tuple[str, str]:
     """The right side of a formula without its term ``(1 | school)``, and that column."""
     # what is not written with 0 or 1, as (ill | late), may be columns of truth values
-    found = [
-        match
-        for match in re.finditer(
-            r"(?<![\w.`])\(([^()|]*)\|{1,2}([^()|]*|\s*Q\([^()]*\)\s*)\)", right
-        )
-        if re.search(r"(?<![\w.])[01](?![\w.])", match[1])
-    ]
+    pattern = r"(?<![\w.`])\(([^()|]*)\|{1,2}([^()|]*|\s*Q\([^()]*\)\s*)\)"
+    found = [m for m in re.finditer(pattern, right) if re.search(r"(?<![\w.])[01](?![\w.])", m[1])]
     if not found:
         return right, ""
-    slopes = [match[0] for match in found if match[1].strip() != "1"]
-    remedy = ""
-    if slopes:
-        remedy = f"has {slopes[0]!r}, and there are no random slopes: write (1 | group)"
-    elif len(found) > 1:
-        remedy = (
-            f"has {found[0][0]!r} and {found[1][0]!r}, and there is one grouping at most: keep the "
-            "one whose groups differ most, and write the other as a covariate"
-        )
-    match = found[0]
+    match, slopes = found[0], [match[0] for match in found if match[1].strip() != "1"]
     before, after = right[: match.start()].strip(), right[match.end() :].strip()
-    if before[-1:] not in ("", "+") or after[:1] not in ("", "+", "-"):
-        remedy = remedy or f"has {match[0]!r} within another term: add it by itself, + {match[0]}"
     column = match[2].strip()
     quoted = re.fullmatch(r"""`([^`]+)`|Q\((['"])(.+)\2\)""", column)
-    if quoted:
-        column = quoted[1] or quoted[3]
-    elif not column.isidentifier():
-        remedy = remedy or (
-            f"has {match[0]!r}, whose groups must be one column: make one of {column!r} in the "
+    remedy = ""
+    if slopes:
+        remedy = f"{slopes[0]!r}, and there are no random slopes: write (1 | group)"
+    elif len(found) > 1:
+        remedy = (
+            f"{match[0]!r} and {found[1][0]!r}, and there is one grouping at most: keep the "
+            "one whose groups differ most, and write the other as a covariate"
+        )
+    elif before[-1:] not in ("", "+") or after[:1] not in ("", "+", "-"):
+        remedy = f"{match[0]!r} within another term: add it by itself, + {match[0]}"
+    elif not quoted and not column.isidentifier():
+        remedy = (
+            f"{match[0]!r}, whose groups must be one column: make one of {column!r} in the "
             "table, such as table.assign(both=table.a + table.b)"
         )
     if remedy:
-        raise InvalidArgument("formula", text, remedy)
+        raise InvalidArgument("formula", text, f"has {remedy}")
     rest = f"{before.removesuffix('+').strip()} {after}".strip().removeprefix("+").strip()
-    return rest or "1", column
+    return rest or "1", (quoted[1] or quoted[3]) if quoted else column
 
 
 def _sides(text: str) -> list[str]:
@@ -342,7 +331,7 @@ def known_names(
     formula: Formula,
     marginal: Terms,
     columns: Iterable[str],
-    outside: Mapping[str, Any],
+    outside: Names,
     unsafe: bool = False,
 ) -> dict[str, Any]:
     """What names in a formula mean that are no columns; refuse those that mean nothing.
@@ -359,7 +348,7 @@ def known_names(
             hint = did_you_mean(name, there)
             remedy = f"names {name!r}, but no such column; there are {shown}{hint}"
             raise InvalidArgument("formula", formula.text, remedy)
-    factors = [*formula.factors, *(factor for term in marginal for factor in term)]
+    factors = [*formula.factors, *factors_of(marginal)]
     functions = formula.functions - there
     if unsafe:
         wanted = (values - there) | functions
@@ -384,9 +373,7 @@ def _is_plain(value: object) -> bool:
     return value is None or isinstance(value, (Number, np.generic, str, *_ARRAYS))
 
 
-def _fault_of(
-    code: str, engine: str, columns: Collection[str], outside: Mapping[str, Any]
-) -> str | None:
+def _fault_of(code: str, engine: str, columns: Collection[str], outside: Names) -> str | None:
     """What a factor has that formulas may not have, as in "calls open()"; None if nothing."""
     if engine != "patsy" and "`" in code:
         # what is in quotes for one reader is code for another
@@ -434,7 +421,7 @@ def _path(node: ast.AST) -> str:
     return ast.unparse(node) if plain else ""
 
 
-def _call_fault(node: ast.Call, columns: Collection[str], outside: Mapping[str, Any]) -> str | None:
+def _call_fault(node: ast.Call, columns: Collection[str], outside: Names) -> str | None:
     """Of functions, and of how many arguments they have."""
     function = node.func
     most, shown = None, f"{_shown(function)}()"
@@ -489,7 +476,9 @@ def _node_fault(node: ast.AST, engine: str) -> str | None:
         parts = [node.left, node.right]
         if isinstance(node.op, ast.Pow):
             varies = any(isinstance(part, ast.Name) for part in ast.walk(node))
-            if not varies and not all(map(_is_small, parts)):
+            with suppress(TypeError, ValueError):  # of what is no number
+                varies |= all(abs(ast.literal_eval(part)) <= 1000 for part in parts)
+            if not varies:
                 return f"has {_shown(node)}, a power of numbers"
     for part in parts:
         text = isinstance(part, ast.Constant) and isinstance(part.value, str | bytes)
@@ -504,14 +493,6 @@ def _shown(node: ast.AST) -> str:
         return cut(ast.unparse(node), 60)
     except RecursionError:
         return "more levels of brackets and signs than can be read"
-
-
-def _is_small(node: ast.expr) -> bool:
-    """Whether a node is a number up to a thousand."""
-    try:
-        return bool(abs(ast.literal_eval(node)) <= 1000)
-    except (TypeError, ValueError):
-        return False
 
 
 # -- the arrays of a regression ----------------------------------------------------------------
@@ -530,10 +511,89 @@ class Design:
     private: tuple[PrivateColumn, ...]
     spec: Spec
     marginal_spec: Spec | None
-    chosen: Columns
-    index: pd.Index[Any]
+    chosen: Codes
+    index: Labels
     kept: Mask
     public: pd.DataFrame
+
+    @classmethod
+    def of(
+        cls,
+        formula: Formula,
+        names: Names,
+        frame: pd.DataFrame,
+        kept: Mask,
+        private: tuple[PrivateColumn, ...],
+        times: Array | None,
+        family: str,
+        right: str | None,
+    ) -> tuple[Design, tuple[Array, ...], pd.DataFrame | None]:
+        """Learn from n rows; also their design matrices, (n, p), and what the law depends on.
+
+        `names` are what names mean that are no columns, and `times` how many respondents each row
+        stands for, (n,). The law of the private predictors, if there are any, depends on the public
+        part of the formula, or on what is on the `right` of another one.
+        """
+        codes = combinations_of(private)
+        n, C, text = len(frame), len(codes), formula.text
+        if n < C:
+            remedy = f"has {n} rows, fewer than the {C} combinations of its private predictors"
+            raise InvalidArgument("formula", text, f"{remedy}: use fewer of these")
+        each: Any = slice(None)  # a row for each respondent, from which means and knots are learned
+        if times is not None:
+            each = np.repeat(np.arange(n), times.astype(np.int64))
+        # every category occurs, so that levels and names are those of all
+        learning = with_answers(frame, private, codes[np.arange(n) % C].T).iloc[each]
+        spec, first = Spec.of("formula", formula.right, learning, formula.engine, names, text)
+        hidden = {column.name for column in private}
+        for factor in factors_of(formula.terms):
+            shared = sorted(factor.names & hidden)
+            if shared and spec.learned(factor):  # from answers that nobody knows
+                name = shared[0]
+                remedy = (
+                    f"{factor.code!r} learns from the answers to {name!r}, which are not known: "
+                    f"write {name!r} alone, or pass scores={{{name!r}: ...}}"
+                )
+                raise InvalidArgument("formula", text, remedy)
+        chosen, remedy = np.arange(len(spec.columns)), "has no column on the right: add a predictor"
+        if family == "ordered" and chosen.size:  # thresholds take the place of an intercept
+            if not formula.intercept:
+                remedy = "leaves the intercept out, which ordered models have as thresholds: take "
+                raise InvalidArgument("formula", text, f"{remedy}0 + or - 1 away")
+            chosen = chosen[[name != _INTERCEPT for name in spec.columns]]
+            remedy = "has thresholds alone: add a predictor, or use frequencies() without a model"
+        if not chosen.size:
+            raise InvalidArgument("formula", text, remedy)
+        if n * C * chosen.size > _MOST_ENTRIES:
+            raise NotAvailable(
+                f"{C} design matrices of {n:,} rows and {chosen.size} columns take more than 16 "
+                "GB: use fewer private predictors, or lump their categories first"
+            )
+        matrices = []
+        for configuration in codes:
+            matrix = first
+            if private or times is not None:
+                matrix = spec.matrix(with_answers(frame, private, configuration))
+            if chosen.size < matrix.shape[1]:
+                matrix = np.ascontiguousarray(matrix[:, chosen])
+            matrices.append(matrix)
+        law: Spec | None = None
+        marginal: pd.DataFrame | None = None
+        if private:
+            right = formula.without(hidden) if right is None else right
+            law, matrix = Spec.of("marginal", right, frame.iloc[each], formula.engine, names)
+            matrix = matrix if times is None else law.matrix(frame)
+            marginal = pd.DataFrame(matrix, index=frame.index, columns=list(law.columns))
+        elif right is not None:
+            remedy = "is for private predictors, and the formula has none: leave it out"
+            raise InvalidArgument("marginal", right, remedy)
+        design = cls(formula, private, spec, law, chosen, frame.index, kept, frame)
+        return design, tuple(matrices), marginal
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns of the matrices."""
+        return tuple(self.spec.columns[j] for j in self.chosen)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -541,7 +601,7 @@ class Design:
         return tuple(sorted(self.spec.needs - {column.name for column in self.private}))
 
     @cached_property
-    def terms(self) -> dict[str, npt.NDArray[np.int64]]:
+    def terms(self) -> dict[str, Codes]:
         """Which columns each term of the formula has, by the name of the term."""
         place = {int(old): new for new, old in enumerate(self.chosen)}
         terms = {}
@@ -570,13 +630,18 @@ class Design:
         for name in self.columns:
             if isinstance(frame[name].dtype, pd.CategoricalDtype):
                 frame[name] = frame[name].astype(object)
+            if known := self.levels(name):
+                values = frame[name].dropna()
+                if unknown := values[~values.isin(known)].tolist():
+                    remedy = f"is no level that was fitted, which are {known[:20]}: leave its rows "
+                    remedy += "out, or fit with it"
+                    raise InvalidArgument(f"{argument}, column {name!r}", unknown[0], remedy)
         whole = ~frame.isna().any(axis=1).to_numpy()
         some = frame.loc[whole]
         configurations: list[Any] = list(combinations_of(self.private))
         if answered:
-            configurations = [
-                {c.name: c.codes(f"{argument}, {c.name}", some[c.name]) for c in self.private}
-            ]
+            known = [c.codes(f"{argument}, {c.name}", some[c.name]) for c in self.private]
+            configurations = [known]
         matrices = []
         for codes in configurations:
             matrix = np.full((whole.size, self.chosen.size), np.nan)
@@ -592,60 +657,57 @@ class Design:
 
     def marginal(self, newdata: object, argument: str = "exog") -> Array:
         """What the distribution of the private predictors depends on, of other respondents."""
-        if self.marginal_spec is None:
-            raise InvalidArgument("newdata", type(newdata).__name__, "the model has no such part")
-        frame = as_frame(argument, newdata, sorted(self.marginal_spec.needs))
+        spec = self.marginal_spec
+        assert spec is not None
+        frame = as_frame(argument, newdata, sorted(spec.needs))
         whole = ~frame.isna().any(axis=1).to_numpy()
-        matrix = np.full((len(frame), len(self.marginal_spec.columns)), np.nan)
+        matrix = np.full((len(frame), len(spec.columns)), np.nan)
         if whole.any():
-            matrix[whole] = self.marginal_spec.matrix(frame.loc[whole])
+            matrix[whole] = spec.matrix(frame.loc[whole])
         return matrix
 
     def levels(self, name: str) -> list[Any]:
-        """The levels that patsy learned of a column, alone or as in C(kids); none of a number."""
-        for factor in (factor for term in self.formula.terms for factor in term):
+        """The levels that were learned of a column, alone or as in C(kids); none of a number."""
+        made, known = self.spec.made, dict[str, Any]()
+        if self.spec.engine == "patsy":
+            known = {one.code: info.categories for one, info in made.factor_infos.items()}
+        else:
+            known = {
+                code: state.get("categories") for code, (_, state) in made.encoder_state.items()
+            }
+        for factor in factors_of(self.formula.terms):
             if factor.names >= {name} and (factor.is_name or factor.functions == {"C"}):
-                for own, info in self.spec.made.factor_infos.items():
-                    if own.code == factor.code and info.categories is not None:
-                        return list(info.categories)
+                if known.get(factor.code) is not None:
+                    return list(known[factor.code])
         return []
 
     def to_dict(self) -> dict[str, Any]:
         """How matrices are made, without the respondents, as JSON values."""
-        private = [
-            {"name": one.name, "labels": one.labels.tolist()}
-            | {"values": None if one.values is None else one.values.tolist()}
-            for one in self.private
-        ]
-        marginal = self.marginal_spec
         return {
             "formula": self.formula.text,
-            "private": private,
+            "private": list(map(written, self.private)),
             "chosen": self.chosen.tolist(),
             "spec": self.spec.to_dict(),
-            "marginal": None if marginal is None else marginal.to_dict(),
+            "marginal": self.marginal_spec and self.marginal_spec.to_dict(),
         }
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Design:
         """Read what `to_dict` wrote."""
-        private = tuple(
-            PrivateColumn(
-                one["name"],
-                pd.Index(one["labels"], dtype=object),
-                None if one["values"] is None else np.array(one["values"]),
-            )
-            for one in document["private"]
-        )
+        private = []
+        for one in document["private"]:
+            values = None if one["values"] is None else np.array(one["values"])
+            labels = pd.Index(one["labels"], dtype=object)
+            private.append(PrivateColumn(one["name"], labels, values))
         chosen = np.array(document["chosen"], dtype=np.int64)
         spec, marginal = Spec.from_dict(document["spec"]), document["marginal"]
         if chosen.ndim != 1 or not np.isin(chosen, np.arange(len(spec.columns))).all():
             raise InvalidArgument("document", chosen.tolist(), "are no columns of its formula")
         return cls(
             Formula.parse(document["formula"]),
-            private,
+            tuple(private),
             spec,
-            None if marginal is None else Spec.from_dict(marginal),
+            marginal and Spec.from_dict(marginal),
             chosen,
             pd.RangeIndex(0),
             np.zeros(0, dtype=bool),
@@ -669,7 +731,7 @@ class PrivateColumn:
     values: Array | None
 
     @classmethod
-    def of(cls, name: str, labels: pd.Index[Any], scores: object = None) -> PrivateColumn:
+    def of(cls, name: str, labels: Labels, scores: object = None) -> PrivateColumn:
         """A question's answers as numbers, if it has scores or its labels are numbers."""
         labels = pd.Index(labels.tolist(), dtype=object)
         if scores is not None:
@@ -677,11 +739,8 @@ class PrivateColumn:
                 return cls(name, labels, checked_scores(scores, labels))
             except InvalidArgument as error:
                 raise InvalidArgument(f"scores[{name!r}]", scores, error.remedy) from None
-        if plain_numbers(labels):
-            return cls(name, labels, np.array(labels.tolist()))
-        if all(isinstance(label, bool) for label in labels):
-            return cls(name, labels, np.array(labels.tolist()))
-        return cls(name, labels, None)
+        plain = plain_numbers(labels) or all(isinstance(label, bool) for label in labels)
+        return cls(name, labels, np.array(labels.tolist()) if plain else None)
 
     def column(self, codes: Array) -> Any:
         """The answers of respondents from their codes, (n,)."""
@@ -712,114 +771,21 @@ def combinations_of(columns: Sequence[PrivateColumn]) -> Array:
             f"{MOST_CONFIGURATIONS:,} at most: use fewer predictors, or lump categories first"
         )
     codes = np.indices(sizes).reshape(len(sizes), -1).T if sizes else np.zeros((1, 0), np.int64)
-    return np.asarray(codes)
+    return codes
+
+
+def configurations_of(columns: Sequence[PrivateColumn]) -> list[tuple[Any, ...]]:
+    """Labels of all combinations of categories."""
+    every = combinations_of(columns)
+    return [tuple(one.labels[j] for one, j in zip(columns, row, strict=True)) for row in every]
 
 
 def with_answers(
-    frame: pd.DataFrame,
-    columns: Sequence[PrivateColumn],
-    codes: Array | Mapping[str, Array],
+    frame: pd.DataFrame, columns: Sequence[PrivateColumn], codes: Iterable[Any]
 ) -> pd.DataFrame:
-    """A table with private columns: the same codes in all rows, (columns,), or by name (n,)."""
-    n = len(frame)
-    made = {
-        column.name: column.column(
-            codes[column.name] if isinstance(codes, Mapping) else np.full(n, codes[place])
-        )
-        for place, column in enumerate(columns)
-    }
-    return frame.assign(**made)
-
-
-def design_matrices(
-    formula: Formula,
-    names: Mapping[str, Any],
-    frame: pd.DataFrame,
-    private: tuple[PrivateColumn, ...],
-    times: Array | None,
-    family: str,
-) -> tuple[Spec, Columns, tuple[Array, ...]]:
-    """How design matrices are made of n rows, which columns a model has, and the matrices, (n, p).
-
-    One for each configuration of the private predictors. `names` are what names mean that are no
-    columns, and `times` how many respondents each row stands for, (n,).
-    """
-    codes = combinations_of(private)
-    n, C, text = len(frame), len(codes), formula.text
-    if n < C:
-        remedy = f"has {n} rows, fewer than the {C} combinations of its private predictors"
-        raise InvalidArgument("formula", text, f"{remedy}: use fewer of these")
-    # every category occurs, so that levels and names are those of all
-    mixed = {c.name: codes[np.arange(n) % C, j] for j, c in enumerate(private)}
-    learning = _row_each(with_answers(frame, private, mixed), times)
-    spec, first = Spec.of("formula", formula.right, learning, formula.engine, names, text)
-    hidden = {column.name for column in private}
-    for factor in (factor for term in formula.terms for factor in term):
-        shared = sorted(factor.names & hidden)
-        if shared and spec.learned(factor):  # from answers that nobody knows
-            name = shared[0]
-            remedy = (
-                f"{factor.code!r} learns from the answers to {name!r}, which are not known: "
-                f"write {name!r} alone, or pass scores={{{name!r}: ...}}"
-            )
-            raise InvalidArgument("formula", text, remedy)
-    chosen = np.arange(len(spec.columns))
-    if not chosen.size:
-        raise InvalidArgument("formula", text, "has no column on the right: add a predictor")
-    if family == "ordered":  # thresholds take the place of an intercept
-        if not formula.intercept:
-            remedy = "leaves the intercept out, which ordered models have as thresholds: take 0 + "
-            raise InvalidArgument("formula", text, f"{remedy}or - 1 away")
-        chosen = chosen[[name != _INTERCEPT for name in spec.columns]]
-        if not chosen.size:
-            remedy = "has thresholds alone: add a predictor, or use frequencies() without a model"
-            raise InvalidArgument("formula", text, remedy)
-    if n * C * chosen.size > _MOST_ENTRIES:
-        raise NotAvailable(
-            f"{C} design matrices of {n:,} rows and {chosen.size} columns take more than 16 "
-            "GB: use fewer private predictors, or lump their categories first"
-        )
-    matrices = []
-    for configuration in codes:
-        matrix = first
-        if private or times is not None:
-            matrix = spec.matrix(with_answers(frame, private, configuration))
-        if chosen.size < matrix.shape[1]:
-            matrix = np.ascontiguousarray(matrix[:, chosen])
-        matrices.append(matrix)
-    return spec, chosen, tuple(matrices)
-
-
-def marginal_matrix(
-    formula: Formula,
-    names: Mapping[str, Any],
-    frame: pd.DataFrame,
-    private: tuple[PrivateColumn, ...],
-    times: Array | None,
-    right: str | None,
-) -> tuple[Spec | None, pd.DataFrame | None]:
-    """What the distribution of the private predictors depends on, (n, r); None without them.
-
-    `right` is the right side of a formula; by default the public part of this one.
-    """
-    if not private:
-        if right is not None:
-            remedy = "is for private predictors, and the formula has none: leave it out"
-            raise InvalidArgument("marginal", right, remedy)
-        return None, None
-    if right is None:
-        right = formula.without(column.name for column in private)
-    spec, matrix = Spec.of("marginal", right, _row_each(frame, times), formula.engine, names)
-    if times is not None:
-        matrix = spec.matrix(frame)
-    return spec, pd.DataFrame(matrix, index=frame.index, columns=list(spec.columns))
-
-
-def _row_each(frame: pd.DataFrame, times: Array | None) -> pd.DataFrame:
-    """A table with a row for each respondent, from which means and knots are learned."""
-    if times is None:
-        return frame
-    return frame.iloc[np.repeat(np.arange(len(frame)), times.astype(np.int64))]
+    """A table with private columns, by a code of each in all rows, or codes, (n,)."""
+    pairs = zip(columns, codes, strict=True)
+    return frame.assign(**{one.name: one.column(np.full(len(frame), code)) for one, code in pairs})
 
 
 @dataclass(frozen=True, eq=False)
@@ -836,7 +802,7 @@ class Spec:
     engine: str
     columns: tuple[str, ...]
     made: Any = field(repr=False)
-    names: Mapping[str, Any] = field(repr=False)
+    names: Names = field(repr=False)
     needs: frozenset[str] = frozenset()
 
     @classmethod
@@ -846,17 +812,17 @@ class Spec:
         right: str,
         frame: pd.DataFrame,
         engine: str,
-        names: Mapping[str, Any],
+        names: Names,
         text: str | None = None,
     ) -> tuple[Spec, Array]:
         """Read the right side of a formula on a table; also the matrix of the table, (n, p)."""
         shown = right if text is None else text
-        made, matrix, columns = _evaluate(argument, shown, engine, right, frame, names)
+        spec = cls(argument, shown, engine, (), right, names)
+        made, matrix, columns = spec._evaluated(frame)
         terms, _ = terms_of(argument, engine, right, shown)
-        factors = [factor for term in terms for factor in term]
-        there = frozenset().union(*(factor.names | factor.functions for factor in factors))
+        there = frozenset().union(*(f.names | f.functions for f in factors_of(terms)))
         needs = there & {*map(str, frame.columns)}
-        return cls(argument, shown, engine, columns, made, names, needs), matrix
+        return replace(spec, made=made, columns=columns, needs=needs), matrix
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Spec.from_dict, (self.to_dict(),)  # engines pickle too little, or too much
@@ -866,21 +832,59 @@ class Spec:
 
     def matrix(self, frame: pd.DataFrame) -> Array:
         """The design matrix of another table with the same columns, (n, p)."""
-        how = self.engine, self.made, frame, self.names
-        return _evaluate(self.argument, self.text, *how)[1]
+        return self._evaluated(frame)[1]
+
+    def _evaluated(self, frame: pd.DataFrame) -> tuple[Any, Array, tuple[str, ...]]:
+        """What is learned of a table, where nothing is yet, its matrix, and names of columns."""
+        again = not isinstance(self.made, str)
+        try:
+            with np.errstate(all="ignore"):  # what is no number is refused below
+                if self.engine == "patsy":
+                    import patsy
+
+                    right = self.made if again else f"~ {self.made}"
+                    env = patsy.EvalEnvironment([dict(self.names)])
+                    refuse = patsy.NAAction(on_NA="raise")
+                    values = patsy.dmatrix(right, frame, eval_env=env, NA_action=refuse)
+                    made = values.design_info
+                    columns = tuple(made.column_names)
+                else:
+                    from statsmodels.formula._manager import FormulaManager
+
+                    manager = FormulaManager(engine="formulaic")
+                    how = {"eval_env": dict(self.names), "na_action": "raise", "prediction": again}
+                    values = manager.get_matrices(self.made, frame, **how)
+                    made, columns = manager.spec, tuple(map(str, values.columns))
+        except LDPError:
+            raise
+        except Exception as error:  # the engines have many kinds, and functions of users any
+            raise refusal(self.argument, self.text, self.engine, error) from None
+        matrix: Array = np.ascontiguousarray(values, dtype=np.float64)
+        if matrix.shape[0] != len(frame):
+            remedy = f"made {matrix.shape[0]} rows of {len(frame)}: its functions must keep rows"
+            raise InvalidArgument(self.argument, self.text, remedy)
+        bad = ~np.isfinite(matrix)
+        if bad.any():
+            row, column = np.argwhere(bad)[0].tolist()
+            remedy = (
+                f"{columns[column]!r} is {matrix[row, column]} in the row {frame.index[row]!r}: "
+                "leave such rows out, or use another function"
+            )
+            raise InvalidArgument(self.argument, self.text, remedy)
+        return made, matrix, columns
 
     def to_dict(self) -> dict[str, Any]:
         """The right side of a formula: its factors with their state, and how terms code them."""
         outside = {k: v for k, v in self.names.items() if k != "np" and v is not getattr(np, k, 0)}
-        written = _formulaic_to_json if self.engine == "formulaic" else _patsy_to_json
-        state = written(self.made)
+        is_patsy = self.engine == "patsy"
+        state = (_patsy_to_json if is_patsy else _formulaic_to_json)(self.made)
         for code in (one["code"] for one in state["factors"]):
             if fault := _fault_of(code, self.engine, self.needs, outside):
                 raise NotAvailable(
                     f"{code!r} {fault}, which no document may run: add what you need as a "
                     "column of the table"
                 )
-        engine = {"engine": self.engine} if self.engine != "patsy" else {}
+        engine = {} if is_patsy else {"engine": self.engine}
         return {
             "argument": self.argument,
             "text": self.text,
@@ -901,13 +905,9 @@ class Spec:
         for one in document["factors"]:
             if fault := _fault_of(one["code"], engine, needs, outside):
                 raise InvalidArgument("document", one["code"], fault)
-        columns = tuple(document["columns"])
-        made = (
-            _formulaic_from_json(document)
-            if engine == "formulaic"
-            else _patsy_from_json(document, columns, names)
-        )
-        return cls(document["argument"], document["text"], engine, columns, made, names, needs)
+        made = (_patsy_from_json if engine == "patsy" else _formulaic_from_json)(document, names)
+        how = document["argument"], document["text"], engine, tuple(document["columns"])
+        return cls(*how, made, names, needs)
 
     @property
     def slices(self) -> dict[str, slice]:
@@ -919,11 +919,10 @@ class Spec:
 
     def learned(self, factor: Factor) -> bool:
         """Whether a factor has a function with a state, such as ``center(age)``."""
-        if self.engine == "patsy":
-            states = {f.code: info.state for f, info in self.made.factor_infos.items()}
-            return bool(states.get(factor.code, {}).get("transforms"))
-        known = self.made.transform_state
-        return any(key in factor.code for key in known)
+        if self.engine != "patsy":
+            return any(key in factor.code for key in self.made.transform_state)
+        infos = self.made.factor_infos.items()
+        return any(info.state.get("transforms") for f, info in infos if f.code == factor.code)
 
 
 def _patsy_to_json(made: Any) -> dict[str, Any]:
@@ -934,9 +933,7 @@ def _patsy_to_json(made: Any) -> dict[str, Any]:
             name: {k: _value_to_json(v, factor.code) for k, v in vars(state).items()}
             for name, state in info.state["transforms"].items()
         }
-        levels = None
-        if info.categories is not None:
-            levels = [_value_to_json(one, factor.code) for one in info.categories]
+        levels = info.categories and _value_to_json(info.categories, factor.code)
         one = {"code": factor.code, "levels": levels, "columns": info.num_columns, "state": states}
         factors.append(one)
     for term, codings in made.term_codings.items():
@@ -951,9 +948,7 @@ def _patsy_to_json(made: Any) -> dict[str, Any]:
     return {"factors": factors, "terms": terms}
 
 
-def _patsy_from_json(
-    document: Mapping[str, Any], columns: tuple[str, ...], names: Mapping[str, Any]
-) -> Any:
+def _patsy_from_json(document: Mapping[str, Any], names: Names) -> Any:
     from patsy import ContrastMatrix, DesignInfo, EvalEnvironment, Term
     from patsy.design_info import FactorInfo, SubtermInfo
     from patsy.eval import EvalFactor
@@ -968,9 +963,8 @@ def _patsy_from_json(
             own: dict[str, Any] = state["transforms"][name].__dict__
             own.clear()
             own.update({k: _value_from_json(v) for k, v in values.items()})
-        levels = one["levels"]
-        kind = "numerical" if levels is None else "categorical"
-        levels = None if levels is None else tuple(map(_value_from_json, levels))
+        levels = one["levels"] and tuple(_value_from_json(one["levels"]))
+        kind = "categorical" if levels else "numerical"
         infos[one["code"]] = FactorInfo(factor, kind, state, one["columns"], levels)
     codings: OrderedDict[Any, Any] = OrderedDict()
     for codes, subterms in document["terms"]:
@@ -983,7 +977,8 @@ def _patsy_from_json(
             factors = [infos[code].factor for code in own]
             several.append(SubtermInfo(factors, matrices, n_columns))
         codings[Term([infos[code].factor for code in codes])] = several
-    return DesignInfo(columns, {info.factor: info for info in infos.values()}, codings)
+    by_factor = {info.factor: info for info in infos.values()}
+    return DesignInfo(document["columns"], by_factor, codings)
 
 
 def _formulaic_to_json(made: Any) -> dict[str, Any]:
@@ -995,16 +990,11 @@ def _formulaic_to_json(made: Any) -> dict[str, Any]:
             coding: dict[str, Any] = {}
             if "contrasts" in state:
                 contrasts = state["contrasts"].contrasts
-                options = {
-                    k: _value_to_json(v, factor.expr)
-                    for k, v in vars(contrasts).items()
-                    if repr(v) != "UNSET"
-                }
-                levels = [_value_to_json(one, factor.expr) for one in state["categories"]]
+                given = {k: v for k, v in vars(contrasts).items() if repr(v) != "UNSET"}
                 coding = {
                     "contrasts": type(contrasts).__name__,
-                    "options": options,
-                    "levels": levels,
+                    "options": {k: _value_to_json(v, factor.expr) for k, v in given.items()},
+                    "levels": _value_to_json(list(state["categories"]), factor.expr),
                 }
             factors[factor.expr] = {
                 "code": factor.expr,
@@ -1018,7 +1008,7 @@ def _formulaic_to_json(made: Any) -> dict[str, Any]:
     return {"factors": list(factors.values()), "terms": terms, "states": states}
 
 
-def _formulaic_from_json(document: Mapping[str, Any]) -> Any:
+def _formulaic_from_json(document: Mapping[str, Any], _: object) -> Any:
     from formulaic import ModelSpec
     from formulaic.formula import SimpleFormula
     from formulaic.materializers.base import EncodedTermStructure
@@ -1035,7 +1025,7 @@ def _formulaic_from_json(document: Mapping[str, Any]) -> Any:
         state: dict[str, Any] = {}
         if "contrasts" in one:
             name = one_of("contrasts", one["contrasts"], _FORMULAIC_CONTRASTS)
-            levels = [_value_from_json(level) for level in one["levels"]]
+            levels = _value_from_json(one["levels"])
             options = {k: _value_from_json(v) for k, v in one["options"].items()}
             own = getattr(known, name)(**options)
             state = {"categories": levels, "contrasts": known.ContrastsState(own, levels)}
@@ -1072,9 +1062,7 @@ def _value_to_json(value: Any, where: str) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
-        return (
-            number_to_json(value) if np.isfinite(value) else {"float64": [repr(value)], "shape": []}
-        )
+        return value if np.isfinite(value) else {"float64": [repr(value)], "shape": []}
     if isinstance(value, list | tuple):
         return [_value_to_json(one, where) for one in value]
     array = np.asarray(value)
@@ -1101,53 +1089,6 @@ def _value_from_json(value: Any) -> Any:
     if any(size < 0 for size in value["shape"]):
         raise InvalidArgument("document", value["shape"], "is no shape")
     return array.reshape(value["shape"]) if value["shape"] else array[0]
-
-
-def _evaluate(
-    argument: str,
-    text: str,
-    engine: str,
-    formula: Any,
-    frame: pd.DataFrame,
-    names: Mapping[str, Any],
-) -> tuple[Any, Array, tuple[str, ...]]:
-    """The specification, design matrix (n, p) and column names of a right side on a table."""
-    again = not isinstance(formula, str)
-    try:
-        with np.errstate(all="ignore"):  # what is no number is refused below
-            if engine == "patsy":
-                import patsy
-
-                right = formula if again else f"~ {formula}"
-                env = patsy.EvalEnvironment([dict(names)])
-                refuse = patsy.NAAction(on_NA="raise")
-                values = patsy.dmatrix(right, frame, eval_env=env, NA_action=refuse)
-                made = values.design_info
-                columns = tuple(made.column_names)
-            else:
-                from statsmodels.formula._manager import FormulaManager
-
-                manager = FormulaManager(engine="formulaic")
-                how = {"eval_env": dict(names), "na_action": "raise", "prediction": again}
-                values = manager.get_matrices(formula, frame, **how)
-                made, columns = manager.spec, tuple(map(str, values.columns))
-    except LDPError:
-        raise
-    except Exception as error:  # the engines have many kinds, and functions of users any
-        raise refusal(argument, text, engine, error) from None
-    matrix: Array = np.ascontiguousarray(values, dtype=np.float64)
-    if matrix.shape[0] != len(frame):
-        remedy = f"made {matrix.shape[0]} rows of {len(frame)}: its functions must keep rows"
-        raise InvalidArgument(argument, text, remedy)
-    bad = ~np.isfinite(matrix)
-    if bad.any():
-        row, column = np.argwhere(bad)[0].tolist()
-        remedy = (
-            f"{columns[column]!r} is {matrix[row, column]} in the row {frame.index[row]!r}: leave "
-            "such rows out, or use another function"
-        )
-        raise InvalidArgument(argument, text, remedy)
-    return made, matrix, columns
 
 
 # -- tables ------------------------------------------------------------------------------------
@@ -1196,16 +1137,15 @@ def _plain_column(series: pd.Series[Any]) -> pd.Series[Any]:
         if isinstance(categories.dtype, pd.StringDtype):
             return series.cat.rename_categories(list(categories))
         return series
-    if isinstance(dtype, np.dtype):
+    types = pd.api.types
+    if isinstance(dtype, np.dtype) or types.is_datetime64_any_dtype(dtype):
         return series
-    if pd.api.types.is_bool_dtype(dtype):
+    if types.is_bool_dtype(dtype):
         return series.astype(object if series.isna().any() else bool)
-    if pd.api.types.is_integer_dtype(dtype) and not series.isna().any():
+    if types.is_integer_dtype(dtype) and not series.isna().any():
         return series.astype(np.int64)
-    if pd.api.types.is_numeric_dtype(dtype):
+    if types.is_numeric_dtype(dtype):
         return pd.Series(series.to_numpy(np.float64, na_value=np.nan), index=series.index)
-    if pd.api.types.is_datetime64_any_dtype(dtype):
-        return series
     return series.astype(object)
 
 
@@ -1222,34 +1162,29 @@ class Response:
 
     name: str
     values: Any
-    labels: pd.Index[Any] | None
+    labels: Labels | None
     private: bool
     ordered: bool = False
 
     def family(self, model: object) -> str:
         """The family that `model` names, or the one that suits the response."""
-        k = 0 if self.labels is None else len(self.labels)
-        if model is None:
-            if self.labels is None:
-                return "logit" if set(np.unique(self.values)) == {0.0, 1.0} else "linear"
-            if k == 2:
-                return "logit"
-            return "ordered" if self.ordered else "multinomial"
-        family = one_of("model", model, FAMILIES)
-        fault = ""
         if self.labels is None:
-            distinct = np.unique(self.values)
+            k, distinct = 0, np.unique(self.values)
+            usual = "logit" if set(distinct) == {0.0, 1.0} else "linear"
             whole = bool(np.all(distinct == np.floor(distinct)))
+        else:
+            k, usual = len(self.labels), "ordered" if self.ordered else "multinomial"
+            usual = "logit" if k == 2 else usual
+        family, fault = usual if model is None else one_of("model", model, FAMILIES), ""
+        if not k:
             if family in BINARY and not np.isin(distinct, (0.0, 1.0)).all():
-                fault = f"holds other numbers than 0 and 1, and {family} needs two values: use "
-                fault += "'linear'"
+                fault = f"holds other numbers than 0 and 1, and {family} needs two: use 'linear'"
             elif family == "poisson" and (not whole or distinct[0] < 0):
                 fault = "must be whole numbers, none of them negative, for poisson: use 'linear'"
-            elif family in ("multinomial", "ordered") and (
-                not whole or distinct.size > _MOST_VALUES
+            elif family in ("multinomial", "ordered") and not (
+                whole and distinct.size <= _MOST_VALUES
             ):
-                fault = "holds numbers that are no categories: use 'linear', or make bands of it "
-                fault += "first"
+                fault = "holds numbers that are no categories: use 'linear', or make bands of it"
         elif family in BINARY and k != 2:
             fault = f"has {k} categories, and {family} needs two: use 'multinomial' or 'ordered'"
         elif family == "poisson":
@@ -1262,41 +1197,34 @@ class Response:
             raise InvalidArgument("model", family, f"{self.name!r} {fault}")
         return family
 
-    def seen_by(self, family: str) -> Response:
-        """The response as the family needs it: public answers as numbers, or as categories."""
-        if family in ("linear", "poisson"):
-            if self.labels is None or self.private:
-                return self
-            return replace(self, values=self.values.astype(np.float64), labels=None)
-        if self.labels is not None:
-            return self
-        distinct, codes = np.unique(self.values, return_inverse=True)
-        return _categories(self.name, codes, [int(v) for v in distinct], family == "ordered")
+    def suited(self, family: str, scores: object) -> tuple[Response, Array | None]:
+        """The response as the family needs it, public answers as numbers or as categories.
 
-    def scores(self, scores: object, family: str) -> Array | None:
-        """A number for each category of a private response of a linear model; None of others."""
+        Also a number for each category of a private response of a linear model; None of others.
+        """
+        known: Array | None = None
         if self.private and self.labels is not None and family == "linear":
-            if scores is None and len(self.labels) == 2 and not plain_numbers(self.labels):
-                return np.array([0.0, 1.0])
-            try:
-                return checked_scores(scores, self.labels)
-            except InvalidArgument as error:
-                remedy = f"of {self.name!r}: {error.remedy}, as scores={{{self.name!r}: ...}}"
-                raise InvalidArgument("scores", scores, remedy) from None
-        if scores is not None:
+            known = np.array([0.0, 1.0])
+            if scores is not None or len(self.labels) != 2 or plain_numbers(self.labels):
+                try:
+                    known = checked_scores(scores, self.labels)
+                except InvalidArgument as error:
+                    remedy = f"of {self.name!r}: {error.remedy}, as scores={{{self.name!r}: ...}}"
+                    raise InvalidArgument("scores", scores, remedy) from None
+        elif scores is not None:
             remedy = f"{self.name!r} is a private response only of model='linear': leave it out"
             raise InvalidArgument("scores", {self.name: scores}, remedy)
-        return None
+        numeric = family in ("linear", "poisson")
+        if self.private or numeric == (self.labels is None):
+            return self, known
+        if numeric:
+            return replace(self, values=self.values.astype(np.float64), labels=None), None
+        distinct, codes = np.unique(self.values, return_inverse=True)
+        labels = [int(v) for v in distinct]
+        return _categories(self.name, codes, labels, family == "ordered"), None
 
 
-def private_response(name: str, groups: list[Reports], labels: pd.Index[Any]) -> Response:
-    """A question as a response, from groups of reports on the same categories."""
-    dtype: Any = labels.dtype
-    ordered = isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
-    return Response(name, groups, pd.Index(labels.tolist(), dtype=object), True, ordered)
-
-
-def public_response(formula: Formula, frame: pd.DataFrame, names: Mapping[str, Any]) -> Response:
+def public_response(formula: Formula, frame: pd.DataFrame, names: Names) -> Response:
     """The left side of a formula of public columns."""
     if not formula.response.is_name:  # the engine computes numbers, or indicators of categories
         how = frame, formula.engine, names, formula.text
@@ -1316,20 +1244,17 @@ def public_response(formula: Formula, frame: pd.DataFrame, names: Mapping[str, A
         return _categories(
             name, some.codes.to_numpy(), some.categories.tolist(), bool(dtype.ordered)
         )
-    if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
-        return _numbers(name, column.to_numpy())
     kind = pd.api.types.infer_dtype(column, skipna=True)
     if kind in ("integer", "floating", "mixed-integer-float", "decimal"):
         return _numbers(name, column.to_numpy())
     if kind not in ("string", "boolean"):
         remedy = f"holds {kind} values: a response is of numbers, booleans, text or categories"
         raise InvalidArgument("formula", formula.text, f"{name!r} {remedy}")
-    labels = sorted(set(column.tolist()))
-    codes = pd.Categorical(column, categories=labels).codes
-    return _categories(name, codes, labels, False)
+    codes, found = pd.factorize(column, sort=True)
+    return _categories(name, codes, found.tolist(), False)
 
 
-def plain_numbers(labels: pd.Index[Any]) -> bool:
+def plain_numbers(labels: Labels) -> bool:
     """Whether all labels are numbers, none of them a truth value."""
     return all(isinstance(v, int | float) and not isinstance(v, bool) for v in labels.tolist())
 
@@ -1349,5 +1274,5 @@ def _categories(name: str, codes: Array, labels: Sequence[Any], ordered: bool) -
     if len(labels) < 2:
         remedy = f"is {labels[0]!r} in all rows: there is nothing to explain"
         raise InvalidArgument("response", name, remedy)
-    index: pd.Index[Any] = pd.Index(list(labels), dtype=object)
+    index: Labels = pd.Index(list(labels), dtype=object)
     return Response(name, np.asarray(codes).astype(np.int64), index, False, ordered)

@@ -12,30 +12,28 @@ from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import boolean, did_you_mean, numbers
+from ldpstats.arguments import Array, boolean, did_you_mean, numbers, one_of
 from ldpstats.errors import InvalidArgument
 from ldpstats.hints import guided
-from ldpstats.labels import as_series, missing_entries
+from ldpstats.labels import Codes, Labels, Mask, as_series, missing_entries
 from ldpstats.models.association.groups import refuse_shared
 from ldpstats.models.regression.formulas import (
     BINARY,
     Design,
     Formula,
+    Names,
     PrivateColumn,
+    Response,
     Terms,
     as_frame,
     caller_names,
     columns_of,
-    combinations_of,
-    design_matrices,
+    configurations_of,
     known_names,
-    marginal_matrix,
     names_of,
     one_sided,
-    private_response,
     public_response,
 )
 from ldpstats.models.regression.intercepts import PrivatizedMixedLogit, grouped_data
@@ -56,10 +54,6 @@ from ldpstats.models.regression.structure import (
 )
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
-
-Array = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-Rows = npt.NDArray[np.int64]
 
 _KINDS: dict[str, type[RegressionModel]] = {
     "multinomial": PrivatizedMNLogit,
@@ -236,7 +230,7 @@ def _given(name: str, groups: list[Reports], n: int) -> Given:
         raise InvalidArgument(f"reports[{name!r}]", f"{total} reports", remedy)
     ends = np.cumsum([0, *map(len, groups)])
 
-    def take(rows: npt.NDArray[np.int64]) -> list[Reports]:
+    def take(rows: Codes) -> list[Reports]:
         cuts = np.searchsorted(rows, ends)
         some = [
             group[rows[a:b] - start]
@@ -253,9 +247,8 @@ def _beside(argument: str, value: object, data: object, columns: list[Any], n: i
         return None
     if isinstance(value, str):
         if value not in columns:
-            raise InvalidArgument(
-                argument, value, "is no column of data: name one, or pass numbers"
-            )
+            remedy = "is no column of data: name one, or pass numbers"
+            raise InvalidArgument(argument, value, remedy)
         value = as_frame("data", data, [value])[value]
     series = as_series(argument, value)
     remedy = f"must be {n} numbers, one for each row of data"
@@ -285,7 +278,7 @@ class Given:
 
     mechanisms: tuple[Any, ...]
     present: Mask
-    take: Callable[[Rows], list[Reports]]
+    take: Callable[[Codes], list[Reports]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,7 +315,7 @@ class Request:
     candidates: Mapping[str, Any]
     questions: tuple[str, ...]
     columns: tuple[str, ...]
-    names: Mapping[str, Any]
+    names: Names
 
     @classmethod
     def of(
@@ -330,7 +323,7 @@ class Request:
         formula: object,
         questions: Iterable[str],
         columns: Iterable[str],
-        outside: Mapping[str, Any],
+        outside: Names,
         model: object = None,
         marginal: object = None,
         scores: object = None,
@@ -349,25 +342,21 @@ class Request:
         text, terms = None, Terms()
         if marginal is not None:
             text, terms = one_sided("marginal", marginal, parsed.engine)
-            private = sorted(names_of(terms) & {*known})
-            if private:
-                remedy = f"has the question {private[0]!r}: it must be of public columns alone"
-                raise InvalidArgument("marginal", str(marginal), remedy)
-            shared = sorted(names_of(terms) & response.names)
-            if shared:
-                remedy = f"has the response {shared[0]!r}: it must be of predictors alone"
+        beside = names_of(terms)
+        wrong = {"question": {*known}, "response": response.names - {*known}}
+        for what, those in wrong.items():
+            for name in sorted(beside & those)[:1]:
+                remedy = f"has the {what} {name!r}: it must be of public columns alone"
                 raise InvalidArgument("marginal", str(marginal), remedy)
         every = {*known, *table}
         names = known_names(parsed, terms, every, outside, boolean("unsafe", unsafe))
         group = {parsed.groups} - {""}
-        wanted = right | response.names | response.functions | names_of(terms) | group
+        wanted = right | response.names | response.functions | beside | group
         if parsed.groups in known or not group <= {*table} - response.names:
-            remedy = f"groups by {parsed.groups!r}, "
+            remedy = f"which is no public column{did_you_mean(parsed.groups, tuple(table))}"
             if parsed.groups in known:
-                remedy += "a question, whose answers nobody knows: group by a public column"
-            else:
-                remedy += f"which is no public column{did_you_mean(parsed.groups, tuple(table))}"
-            raise InvalidArgument("formula", parsed.text, remedy)
+                remedy = "a question, whose answers nobody knows: group by a public column"
+            raise InvalidArgument("formula", parsed.text, f"groups by {parsed.groups!r}, {remedy}")
         public = tuple(sorted({name for name in table if name in wanted} - {*asked}))
         scores = _by_question("scores", scores, asked)
         candidates = _by_question("candidates", candidates, asked)
@@ -385,24 +374,24 @@ class Request:
             raise InvalidArgument("formula", parsed.text, remedy)
         return cls(parsed, model, text, scores, candidates, asked, public, names)
 
-    @property
-    def response(self) -> str | None:
-        """The question on the left side, if it is one."""
-        (name, *_) = [*self.formula.response.names, ""]
-        return name if name in self.questions else None
-
     def model_of(
         self, frame: pd.DataFrame, given: Mapping[str, Given], extras: Extras
     ) -> RegressionModel:
         """The model of public columns and reports, N rows each, to be fitted."""
-        name, private = self.response, []
+        private, name = [], next(iter(self.formula.response.names & {*self.questions}), None)
         for question in self.questions:
             if question == name:
                 continue
             reports, labels = given[question], self._labels(question, given[question])
             column = PrivateColumn.of(question, labels, self.scores.get(question))
             if all(mechanism.unprotected for mechanism in reports.mechanisms):
-                frame = frame.assign(**{question: _answers(column, reports)})
+                there, codes = reports.present, np.full(len(frame), -1, dtype=np.int64)
+                codes[there] = np.concatenate([g.y for g in reports.take(np.flatnonzero(there))])
+                values: Any = column.column(codes)
+                if column.values is not None and not there.all():  # -1 is the last of these
+                    values = pd.Series(values).astype(object if values.dtype == bool else float)
+                    values = values.where(there).array
+                frame = frame.assign(**{question: values})
             else:
                 private.append(column)
         kept = self._kept(frame, given, extras)
@@ -413,24 +402,20 @@ class Request:
         if name is None:
             response = public_response(self.formula, some, self.names)
         else:
-            labels = self._labels(name, given[name])
-            response = private_response(name, given[name].take(rows), labels)
+            labels, asked = self._labels(name, given[name]), given[name].take(rows)
+            ordered = bool(getattr(labels.dtype, "ordered", False))
+            labels = pd.Index(labels.tolist(), dtype=object)
+            response = Response(name, asked, labels, True, ordered)
         family = response.family(self.model)
-        scores = response.scores(self.scores.get(response.name), family)
-        response = response.seen_by(family)
+        response, scores = response.suited(family, self.scores.get(response.name))
         offset, weights, times, counts = (
             None if values is None else values[rows]
             for values in (extras.offset, extras.weights, extras.freq_weights, extras.counts)
         )
-        how = self.formula, self.names, some, tuple(private), counts
-        spec, chosen, designs = design_matrices(*how, family)
-        marginal_spec, marginal = marginal_matrix(*how, self.marginal)
-        total = len(frame) if extras.counts is None else int(extras.counts.sum())
-        used = len(rows) if counts is None else int(counts.sum())
-        outside = 0
-        if extras.inside is not None:
-            left = ~extras.inside
-            outside = int(left.sum() if extras.counts is None else extras.counts[left].sum())
+        how = tuple(private), counts, family, self.marginal
+        design, designs, marginal = Design.of(self.formula, self.names, some, kept, *how)
+        left = ~kept if extras.inside is None else extras.inside & ~kept
+        missing = int(left.sum() if extras.counts is None else extras.counts[left].sum())
         times = times if counts is None else counts
         kind: type[RegressionModel] = PrivatePredictors if private else _KINDS[family]
         values, only = response.values, ""
@@ -440,17 +425,13 @@ class Request:
             weighed = np.ones(len(rows)) if weights is None else weights
             listed = self.candidates.get(response.name)
             values = pseudo_response(values, scores, weighed, listed).values
-            only, response = (
-                "least squares on scores of reports has no likelihood",
-                replace(response, labels=None),
-            )
-        k = 0 if response.labels is None else len(response.labels)
-        codes = combinations_of(private)
+            only = "least squares on scores of reports has no likelihood"
+            response = replace(response, labels=None)
         data = RegressionData(
-            outcome=outcome_of(family, k),
+            outcome=outcome_of(family, 0 if response.labels is None else len(response.labels)),
             response=values,
             designs=designs,
-            names=tuple(spec.columns[j] for j in chosen),
+            names=design.names,
             categories=response.labels,
             response_name=response.name,
             offset=offset,
@@ -458,16 +439,11 @@ class Request:
             # of all whom a row stands for
             weights=weights if weights is None or times is None else weights * times,
             predictors={column.name: given[column.name].take(rows) for column in private},
-            configurations=[
-                tuple(column.labels[j] for column, j in zip(private, row, strict=True))
-                for row in codes
-            ],
+            configurations=configurations_of(private),
             marginal=marginal,
             candidates=self.candidates,
-            n_missing=total - used - outside + extras.unseen,
-            formula=Design(
-                self.formula, tuple(private), spec, marginal_spec, chosen, some.index, kept, some
-            ),
+            n_missing=missing + extras.unseen,
+            formula=design,
             only_corrected=only,
             scores=scores,
             sample=extras.sample,
@@ -475,11 +451,11 @@ class Request:
             facts=None if extras.facts is None else extras.facts(kept),
         )
         if grouping := self.formula.groups:
-            kind, values = PrivatizedMixedLogit, some[grouping]
-            data = grouped_data(data, family, Grouping.of(grouping, values, len(rows)))
+            kind, groups = PrivatizedMixedLogit, Grouping.of(grouping, some[grouping], len(rows))
+            data = grouped_data(data, family, groups)
         return kind.of(data)
 
-    def _labels(self, name: str, given: Given) -> pd.Index[Any]:
+    def _labels(self, name: str, given: Given) -> Labels:
         """The categories of a question, which all groups of respondents must have."""
         listed = self.candidates.get(name)
         for mechanism in given.mechanisms:
@@ -491,16 +467,16 @@ class Request:
             if not mechanism.is_open and listed is not None:
                 remedy = f"leave it out: {name!r} has the categories of {mechanism}"
                 raise InvalidArgument("candidates", {name: listed}, remedy)
-        labels: pd.Index[Any]
-        labels, *others = [mechanism.labels(listed) for mechanism in given.mechanisms]
+        every: list[Labels] = [one.labels(listed) for one in given.mechanisms]
+        first, *others = [labels.tolist() for labels in every]
         for other in others:
-            if other.tolist() != labels.tolist():
+            if other != first:
                 remedy = (
-                    f"has groups with the categories {labels.tolist()[:20]} and "
-                    f"{other.tolist()[:20]}: they must be the same in the same order"
+                    f"has groups with the categories {first[:20]} and {other[:20]}: they must be "
+                    "the same in the same order"
                 )
                 raise InvalidArgument("reports", name, remedy)
-        return labels
+        return every[0]
 
     def _kept(self, frame: pd.DataFrame, given: Mapping[str, Given], extras: Extras) -> Mask:
         """Rows of which all is there."""
@@ -521,20 +497,6 @@ class Request:
         return kept
 
 
-def _answers(column: PrivateColumn, given: Given) -> Any:
-    """Answers to an unprotected question as a column of the table, missing ones included."""
-    rows = np.flatnonzero(given.present)
-    codes = np.full(len(given.present), -1, dtype=np.int64)
-    codes[rows] = np.concatenate([group.y for group in given.take(rows)])
-    if column.values is None:
-        return column.column(codes)
-    if given.present.all():
-        return column.values[codes]
-    if column.values.dtype == bool:
-        return np.append(column.values.astype(object), [None])[codes]
-    return np.append(column.values, [np.nan])[codes]
-
-
 def _by_question(option: str, values: object, asked: tuple[str, ...]) -> dict[str, Any]:
     """A mapping from questions in the formula."""
     if values is None:
@@ -543,8 +505,4 @@ def _by_question(option: str, values: object, asked: tuple[str, ...]) -> dict[st
         example = "{'low': 10, 'high': 30}" if option == "scores" else "['a', 'b']"
         remedy = f"must be a mapping from questions, such as {{{asked[0]!r}: {example}}}"
         raise InvalidArgument(option, values, remedy)
-    for name in values:
-        if name not in asked:
-            remedy = f"is no question of the formula, which has {', '.join(map(repr, asked))}"
-            raise InvalidArgument(option, name, remedy + did_you_mean(name, asked))
-    return dict(values)
+    return {one_of(option, name, asked): value for name, value in values.items()}

@@ -14,22 +14,24 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
-from statsmodels.stats.contrast import ContrastResults
 
 from ldpstats.arguments import Array, did_you_mean, level
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.regression import least_squares, search
 from ldpstats.inference.tests import pvalue_text
+from ldpstats.labels import Codes, Labels
 from ldpstats.likelihood.predictors import start, units
 from ldpstats.likelihood.regression import (
+    Categorical,
     Normal,
     Outcome,
     RegressionLikelihood,
     Seen,
     predictors_of,
+    scaled,
 )
+from ldpstats.models.contrasts import Contrasts
 from ldpstats.models.layout import (
     LONGEST_LABEL,
     Body,
@@ -44,10 +46,9 @@ from ldpstats.models.layout import (
     interval_columns,
     one_line,
 )
-from ldpstats.models.results import array_hypothesis, text_hypothesis
+from ldpstats.models.results import array_hypothesis, contrast_names, text_hypothesis
 from ldpstats.reports.single import Reports
 
-Codes = npt.NDArray[np.int64]
 Degrees = float | Callable[[Array], float] | None  # of contrasts, which may have their own
 
 _HOW = (
@@ -71,7 +72,7 @@ class WaldResults(Tabulated):
 
     @property
     @abstractmethod
-    def index(self) -> pd.Index[Any]:
+    def index(self) -> Labels:
         """Labels of the estimates; by equation and name of a multinomial logit."""
 
     @property
@@ -87,10 +88,7 @@ class WaldResults(Tabulated):
     @property
     def _names(self) -> list[str]:
         """Names of the coefficients in hypotheses, equation by equation."""
-        names = []
-        for one in self.index:
-            names.append(": ".join(map(str, one)) if isinstance(one, tuple) else str(one))
-        return names
+        return [": ".join(map(str, v)) if isinstance(v, tuple) else str(v) for v in self.index]
 
     def _shaped(self, values: Array, name: str) -> Any:
         """A number for each estimate, as `params` has them."""
@@ -120,9 +118,11 @@ class WaldResults(Tabulated):
         Infinite for normal quantiles; nan where single clusters determine a coefficient, so that
         its variance cannot be estimated.
         """
-        df = self.degrees
-        each = [df(row[None, :]) if callable(df) else df for row in np.eye(len(self.index))]
-        return self._shaped(np.array([np.inf if v is None else v for v in each]), "df")
+        df, size = self.degrees, len(self.index)
+        each = np.full(size, np.inf if df is None or callable(df) else df)
+        if callable(df):
+            each = np.array([df(row[None, :]) for row in np.eye(size)])
+        return self._shaped(each, "df")
 
     @property
     def _each_df(self) -> Any:
@@ -148,9 +148,8 @@ class WaldResults(Tabulated):
 
     def conf_int(self, alpha: float = 0.05) -> Any:
         """Intervals, columns "lower" and "upper"."""
-        return pd.DataFrame(
-            self._bounds(level(alpha)), index=self.index, columns=["lower", "upper"]
-        )
+        ends = self._bounds(level(alpha))
+        return pd.DataFrame(ends, index=self.index, columns=["lower", "upper"])
 
     def t_test(self, hypothesis: Any) -> Any:
         """Wald tests of linear hypotheses, one by one.
@@ -170,7 +169,25 @@ class WaldResults(Tabulated):
         >>> float(result.t_test("const = 0").pvalue.round(3))
         0.034
         """
-        return t_contrasts(*self._estimated, *self._hypothesis(hypothesis), self.degrees)
+        (params, covariance), df = self._estimated, self.degrees
+        R, value = self._hypothesis(hypothesis)
+        covariance = _needed(covariance, R)
+        variance = np.einsum("ij,jk,ik->i", R, covariance, R)
+        none = variance <= _LEAST * np.einsum("ij,j,ij->i", R, np.diag(covariance), R)
+        if none.any():
+            row = R[int(np.argmax(none))].tolist()
+            raise NotAvailable(
+                f"the contrast {row} has no sampling variance: there is nothing to test"
+            )
+        effect, sd = R @ params, np.sqrt(variance)
+        statistic = (effect - value) / sd
+        if df is None:
+            tests = Contrasts(effect=effect, statistic=statistic, sd=sd, distribution="norm")
+        else:
+            each = np.array([df(row[None, :]) for row in R]) if callable(df) else df
+            tests = Contrasts(effect=effect, t=statistic, sd=sd, df_denom=each)
+        tests.c_names = contrast_names(R, value, pd.Index(self._names))
+        return tests
 
     def wald_test(self, hypothesis: Any) -> Any:
         """Wald test of linear hypotheses together, see `t_test`.
@@ -180,8 +197,31 @@ class WaldResults(Tabulated):
         return wald_contrast(*self._estimated, *self._hypothesis(hypothesis), self.degrees)
 
     def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array]:
-        """R and value of a hypothesis R b = value."""
-        return linear_constraints(self._names, hypothesis)
+        """R, (q, p), and value, (q,), of R b = value; text may have names in backquotes."""
+        names = self._names
+        texts = [hypothesis] if isinstance(hypothesis, str) else hypothesis
+        if not (isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts)):
+            R, value = array_hypothesis(hypothesis, len(names), _HOW)
+        elif not all(text.strip() for text in texts):
+            raise InvalidArgument("hypothesis", hypothesis, f"is empty; {_HOW}")
+        else:
+            known = set(names)
+
+            def plain(text: str) -> str:
+                return re.sub("`([^`]*)`", lambda m: m[1] if m[1] in known else m[0], text)
+
+            def hint() -> str:
+                words = re.findall(r"[^\W\d][\w.\[\]:]*", " ".join(map(plain, texts)))
+                hints = (did_you_mean(word, tuple(names)) for word in words if word not in known)
+                return next(filter(None, hints), "")
+
+            read = [text_hypothesis(plain(t), [*names], hypothesis, _HOW, hint) for t in texts]
+            R, value = (np.concatenate(parts) for parts in zip(*read, strict=True))
+        if not R.any(axis=1).all():
+            raise InvalidArgument(
+                "hypothesis", hypothesis, f"has a row without a coefficient; {_HOW}"
+            )
+        return R, value
 
     def _tidy(self, alpha: float) -> pd.DataFrame:
         each = map(flat, (self.params, self.bse, self.pvalues, self.tvalues))
@@ -212,23 +252,19 @@ class WaldResults(Tabulated):
         letter = "z" if self.degrees is None else "t"
         digits, cells = decimals(shown["std_error"].to_numpy()), []
         columns = ["estimate", "std_error", "lower", "upper", "t", "p_value"]
-        untested = self._untested
         for name, (*values, t, p) in zip(shown.index, shown[columns].to_numpy(), strict=True):
-            texts = figures(values, digits)
-            for i, value in enumerate(values):
-                if _WIDEST <= abs(value) < np.inf:
-                    texts[i] = f"{value:.4g}"
-            tests = ["", ""] if name in untested else [*figures([t], 2), pvalue_text(p)]
+            pairs = zip(values, figures(values, digits), strict=True)
+            texts = [f"{v:.4g}" if _WIDEST <= abs(v) < np.inf else text for v, text in pairs]
+            tests = ["", ""] if name in self._untested else [*figures([t], 2), pvalue_text(p)]
             cells.append([*texts[:2], *tests, *texts[2:]])
         heads = [self._head, "std err", letter, f"P>|{letter}|", *interval_columns(alpha)]
         return heads, cells, ""
 
     def _body(self, shown: Frame, heads: list[str], cells: list[list[str]]) -> Body:
         """Of pairs of labels a block of rows for each first one."""
-        names = shown.index.get_level_values(-1)
-        distinct = list(dict.fromkeys(names))
-        lines = dict(zip(distinct, distinct_lines(distinct, LONGEST_LABEL), strict=True))
-        stubs = list(map(lines.__getitem__, names))
+        place, names = pd.factorize(shown.index.get_level_values(-1))
+        lines = distinct_lines([*names], LONGEST_LABEL)
+        stubs = [lines[i] for i in place]
         if not isinstance(shown.index, pd.MultiIndex):
             return heads, stubs, cells
         of = shown.index.get_level_values(0).tolist()
@@ -239,34 +275,6 @@ class WaldResults(Tabulated):
 def flat(values: Any) -> Array:
     """Numbers that are shaped as `params`, (m,), equation by equation."""
     return np.asarray(values, dtype=np.float64).T.ravel()
-
-
-# -- hypotheses --------------------------------------------------------------------------------
-
-
-def linear_constraints(names: Sequence[str], hypothesis: Any) -> tuple[Array, Array]:
-    """R, (q, p), and value, (q,), of R b = value; text may have names in backquotes."""
-    texts = [hypothesis] if isinstance(hypothesis, str) else hypothesis
-    if not (isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts)):
-        R, value = array_hypothesis(hypothesis, len(names), _HOW)
-    elif not all(text.strip() for text in texts):
-        raise InvalidArgument("hypothesis", hypothesis, f"is empty; {_HOW}")
-    else:
-        known = set(names)
-
-        def plain(text: str) -> str:
-            return re.sub("`([^`]*)`", lambda m: m[1] if m[1] in known else m[0], text)
-
-        def hint() -> str:
-            words = re.findall(r"[^\W\d][\w.\[\]:]*", " ".join(map(plain, texts)))
-            hints = (did_you_mean(word, tuple(names)) for word in words if word not in known)
-            return next(filter(None, hints), "")
-
-        read = [text_hypothesis(plain(t), [*names], hypothesis, _HOW, hint) for t in texts]
-        R, value = (np.concatenate(parts) for parts in zip(*read, strict=True))
-    if not R.any(axis=1).all():
-        raise InvalidArgument("hypothesis", hypothesis, f"has a row without a coefficient; {_HOW}")
-    return R, value
 
 
 # -- tests -------------------------------------------------------------------------------------
@@ -287,29 +295,9 @@ def t_pvalues(z: Array, df: Any) -> Array:
     return np.asarray(2.0 * (ndtr(below) if df is None else stdtr(df, below)))
 
 
-def t_contrasts(
-    params: Array, covariance: Array, R: Array, value: Array, df: Degrees
-) -> ContrastResults:
-    """Two-sided Wald tests of the rows of R b = value: t with `df`, of each row, or normal."""
-    covariance = _needed(covariance, R)
-    variance = np.einsum("ij,jk,ik->i", R, covariance, R)
-    scale = np.einsum("ij,j,ij->i", R, np.diag(covariance), R)
-    if np.any(variance <= _LEAST * scale):
-        row = R[int(np.argmax(variance <= _LEAST * scale))].tolist()
-        raise NotAvailable(f"the contrast {row} has no sampling variance: there is nothing to test")
-    effect, sd = R @ params, np.sqrt(variance)
-    statistic = (effect - value) / sd
-    if callable(df):
-        each = np.array([df(row[None, :]) for row in R])
-        return ContrastResults(effect=effect, t=statistic, sd=sd, df_denom=each)
-    if df is not None:
-        return ContrastResults(effect=effect, t=statistic, sd=sd, df_denom=df)
-    return ContrastResults(effect=effect, statistic=statistic, sd=sd, distribution="norm")
-
-
 def wald_contrast(
     params: Array, covariance: Array, R: Array, value: Array, df: Degrees
-) -> ContrastResults:
+) -> Contrasts:
     """Wald test of R b = value: F with `df`, chi-square without, HTZ with those of contrasts."""
     covariance = _needed(covariance, R)
     V = R @ covariance @ R.T
@@ -325,6 +313,9 @@ def wald_contrast(
         raise InvalidArgument("hypothesis", R.tolist(), remedy)
     statistic = float(np.sum((vectors[:, kept].T @ gap) ** 2 / size[kept]))
     rank = int(kept.sum())
+    if df is None:
+        return Contrasts(statistic=statistic, df_denom=rank, distribution="chi2")
+    F, left = statistic / rank, df
     if callable(df):
         together = df(vectors[:, kept].T @ (R / scale[:, None]))
         left = together - rank + 1.0
@@ -333,10 +324,8 @@ def wald_contrast(
                 f"{rank} hypotheses together: the clusters, or respondents, that have information "
                 "on these coefficients are too few: test fewer, or one at a time by t_test"
             )
-        return ContrastResults(F=statistic / rank * left / together, df_denom=left, df_num=rank)
-    if df is not None:
-        return ContrastResults(F=statistic / rank, df_denom=df, df_num=rank)
-    return ContrastResults(statistic=statistic, df_denom=rank, distribution="chi2")
+        F = F * left / together
+    return Contrasts(F=F, df_denom=left, df_num=rank)
 
 
 def _needed(covariance: Array, R: Array) -> Array:
@@ -352,15 +341,12 @@ def _needed(covariance: Array, R: Array) -> Array:
 
 def partial_score(score: Array, information: Array, at: Array) -> float | None:
     """Score statistic of the parameters at these places; None where information is singular."""
-    free = np.ones(score.shape, dtype=bool)
-    free[at] = False
-    scale = np.sqrt(np.abs(np.diagonal(information)))
-    scale = np.where(scale > 0.0, scale, 1.0)
-    scaled = information / np.outer(scale, scale)
-    rest = scaled[np.ix_(at, at)]
+    free = ~np.isin(np.arange(score.size), at)
+    inner, scale = scaled(information)
+    rest = inner[np.ix_(at, at)]
     if free.any():
-        cross = scaled[np.ix_(at, free)]
-        rest = rest - cross @ np.linalg.lstsq(scaled[np.ix_(free, free)], cross.T, rcond=1e-12)[0]
+        cross = inner[np.ix_(at, free)]
+        rest = rest - cross @ np.linalg.lstsq(inner[np.ix_(free, free)], cross.T, rcond=1e-12)[0]
     if np.linalg.eigvalsh(rest)[0] <= _SINGULAR:
         return None
     u = score[at] / scale[at]
@@ -370,7 +356,7 @@ def partial_score(score: Array, information: Array, at: Array) -> float | None:
 # -- what one finds who takes the reports for the answers --------------------------------------
 
 
-def reported_codes(groups: Sequence[Reports], labels: pd.Index[Any]) -> Codes:
+def reported_codes(groups: Sequence[Reports], labels: Labels) -> Codes:
     """The category that each respondent reported, (n,), if reports are named like categories."""
     for group in groups:
         mechanism = group.mechanism
@@ -397,8 +383,7 @@ def naive_params(
     `designs` are the covariates, (n, p), in each configuration of the private predictors, and
     `configuration` the reported one, (n,). Of a number the coefficients alone.
     """
-    n = len(response)
-    X = designs[0]
+    n, X = len(response), designs[0]
     if configuration is not None:
         X = np.stack(designs)[configuration, np.arange(n)]
     w = np.ones(n) if weights is None else weights
@@ -408,9 +393,8 @@ def naive_params(
         y = response if offset is None else response - offset
         return least_squares(X, y, w, np.ones(n)).beta
     seen: Any = response
-    k = getattr(outcome, "k", 0)
-    if k:
-        seen = Seen(np.eye(k), np.asarray(response, dtype=np.int64))
+    if isinstance(outcome, Categorical):
+        seen = Seen(np.eye(outcome.k), np.asarray(response, dtype=np.int64))
     whole = RegressionLikelihood(outcome, (predictors_of(outcome, X, offset),), seen, w)
     top = search(whole, start(whole), units(whole), concave=True)
     if top.flat is not None or not top.maximum.converged:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,8 @@ from ldpstats.errors import NotAvailable
 from ldpstats.estimators.regression import COVARIANCES, LeastSquares, least_squares
 from ldpstats.inference.regression import InformationShares, cluster_sandwich
 from ldpstats.inference.tests import pvalue_text
+from ldpstats.labels import Labels
+from ldpstats.models.contrasts import Contrasts
 from ldpstats.models.layout import LONGEST_LABEL, Frame, Heading, Pair, figures, one_line
 from ldpstats.models.regression.coefficients import KINDS, Coefficients
 from ldpstats.models.regression.fitted import FittedLaw
@@ -32,9 +34,6 @@ from ldpstats.models.regression.structure import (
     cluster_options,
     response_data,
 )
-
-if TYPE_CHECKING:
-    from statsmodels.stats.contrast import ContrastResults
 
 FEW_RESPONDENTS = 30.0  # degrees of freedom below which HC2 alone may miss a variance
 _SCORES = 8  # scores that a note shows
@@ -126,13 +125,6 @@ class PrivatizedOLS(PrivatizedRegression):
         """Whether there are survey weights."""
         return self.data.weights is not None
 
-    @cached_property
-    def _weights(self) -> tuple[Array, Array]:
-        """Respondents of each row, (n,), and the weight of one."""
-        data, ones = self.data, np.ones(self.data.n)
-        times = ones if data.counts is None else data.counts
-        return times, ones if data.weights is None else data.weights / np.where(times, times, 1.0)
-
     @property
     def is_exact(self) -> bool:
         return self.is_observed
@@ -140,13 +132,14 @@ class PrivatizedOLS(PrivatizedRegression):
     @cached_property
     def assembled(self) -> Assembled:
         """The normal linear model of the pseudo-response."""
-        return assemble(replace(self.data, response=self.response.values))
+        return assemble(replace(self.data, response=self.endog))
 
     @cached_property
     def solution(self) -> LeastSquares:
         """The fit, without a covariance."""
-        y, offset = self.response.values, self.data.offset
-        return least_squares(self.exog, y if offset is None else y - offset, *self._weights)
+        data, y = self.data, self.endog
+        y, times = y if data.offset is None else y - data.offset, data.times
+        return least_squares(self.exog, y, times, data.mass / np.maximum(times, 1.0))
 
     def fit(  # type: ignore[override]
         self,
@@ -209,37 +202,34 @@ class PrivatizedOLS(PrivatizedRegression):
         more = ("df_correction",) if kind in ("HC2", "cluster") else ()
         codes, correct = cluster_options(kind, cov_kwds, len(self.exog), more)
         own = boolean("cov_kwds['df_correction']", (cov_kwds or {}).get("df_correction", True))
-        n_clusters = None if codes is None else int(codes.max()) + 1
+        X, df = fit.X * np.sqrt(fit.weights)[:, None], fit.df_resid
+        n_clusters: int | None = None
         shares: InformationShares | None = None
         if codes is not None:
             if correct:
                 fit.refuse_saturated()
-            information: Array | None = None  # of each cluster, (G, p, p)
-            if correct is None:
-                each = (fit.X[:, :, None] * fit.X[:, None, :]).reshape(len(codes), -1)
-                each = each * (fit.times * fit.weights)[:, None]
-                information = np.column_stack([np.bincount(codes, column) for column in each.T])
-                information = information.reshape(-1, fit.p, fit.p)
+            n_clusters = int(codes.max()) + 1
             rows = fit.scores(), np.arange(len(codes)), fit.times, codes
-            V, shares = cluster_sandwich(rows, fit.inverse, fit.nobs, correct, information)
+            how = rows, fit.inverse, fit.nobs, correct
+            V, shares = cluster_sandwich(*how, (X[:, :, None] * X[:, None, :]).reshape(len(X), -1))
+            df = n_clusters - 1.0 if own else df
         else:
             V = fit.covariance(kind)
             if kind == "HC2":
-                X = fit.X * np.sqrt(fit.weights)[:, None]
                 shares = InformationShares.of_rows(X, fit.inverse, fit.times)
-                if own and not self.is_weighted and fit.df_resid > 0.0:
-                    # few residuals may be all alike, as where nobody of ten says yes, and show no
-                    # variance
-                    df = np.array([shares.degrees(row[None, :]) for row in np.eye(len(V))])
-                    gap = np.diagonal(fit.covariance("nonrobust")) - np.diagonal(V)
-                    few = df < FEW_RESPONDENTS
-                    V = np.asarray(V + np.diag(np.where(few, np.maximum(gap, 0.0), 0.0)))
+            if shares is not None and own and not self.is_weighted and df > 0.0:
+                # few residuals may be all alike, as where nobody of ten says yes, and show no
+                # variance
+                few = np.array([shares.degrees(one[None, :]) for one in np.eye(len(V))])
+                gap = np.diagonal(fit.covariance("nonrobust")) - np.diagonal(V)
+                wider = np.where(few < FEW_RESPONDENTS, np.maximum(gap, 0.0), 0.0)
+                V = np.asarray(V + np.diag(wider))
         return PrivatizedOLSResults(
             model=self,
             fitted=fit,
             covariance=V,
             cov_type=kind,
-            df=n_clusters - 1.0 if n_clusters is not None and own else fit.df_resid,
+            df=df,
             shares=shares,
             own_degrees=own and shares is not None,
             n_clusters=n_clusters,
@@ -302,8 +292,8 @@ class PrivatizedOLSResults(Coefficients):
         return "least squares have no likelihood"
 
     @property
-    def index(self) -> pd.Index[Any]:
-        index: pd.Index[Any] = pd.Index(self.model.exog_names)
+    def index(self) -> Labels:
+        index: Labels = pd.Index(self.model.exog_names)
         return index
 
     @property
@@ -344,10 +334,7 @@ class PrivatizedOLSResults(Coefficients):
     @cached_property
     def k_constant(self) -> int:
         """1 if a constant is a column of X or a combination of columns, else 0."""
-        X = self.fitted.X
-        ones = np.ones(len(X))
-        explained = X @ np.linalg.lstsq(X, ones, rcond=None)[0]
-        return int(np.abs(explained - ones).max() < 1e-8)
+        return int(self.model.spans_constant)
 
     @cached_property
     def _tss(self) -> float:
@@ -371,16 +358,14 @@ class PrivatizedOLSResults(Coefficients):
     @property
     def noise_variance(self) -> float:
         """Mean variance that the randomisation adds to a pseudo-response, estimated."""
-        total = float(np.sum(self.fitted.times * self.fitted.weights))
-        return float(self.model.response.noise) / total
+        return float(self.model.response.noise / (self.fitted.times @ self.fitted.weights))
 
     @property
     def privacy_share(self) -> float:
         """Share of the residual variance that is randomisation, estimated; it may exceed 1."""
-        # the residual variance of a respondent, whatever the unit of the weights
-        total = float(np.sum(self.fitted.times * self.fitted.weights))
-        size = self.fitted.ssr / total * self.nobs / max(self.df_resid, 1.0)
-        return self.noise_variance / size if size > 0.0 else float("nan")
+        # of the residual variance of a respondent, whatever the unit of the weights
+        size = self.fitted.ssr * self.nobs / max(self.df_resid, 1.0)
+        return float(self.model.response.noise) / size if size > 0.0 else float("nan")
 
     @property
     def rsquared_answers(self) -> float:
@@ -407,9 +392,9 @@ class PrivatizedOLSResults(Coefficients):
 
             f = (self._tss - fit.ssr) / self.df_model / self.scale
             return f, float(fdtrc(self.df_model, self.df_resid, f))
-        constant = np.flatnonzero((np.ptp(fit.X, axis=0) == 0.0) & (fit.X[0] != 0.0))[:1]
-        tested = np.delete(np.eye(fit.p), constant, axis=0)
-        implied = self.k_constant and not constant.size
+        constant = self.model.constant
+        tested = np.eye(fit.p) if constant is None else np.delete(np.eye(fit.p), constant, axis=0)
+        implied = constant is None and self.k_constant
         if not len(tested) or implied or not np.any(self.covariance):
             return float("nan"), float("nan")
         zero = np.zeros(len(tested))
@@ -447,8 +432,7 @@ class PrivatizedOLSResults(Coefficients):
     @property
     def fittedvalues(self) -> Array:
         """Expected scores of the respondents, shape (n,)."""
-        fitted, offset = self.fitted.X @ self.fitted.beta, self.model.data.offset
-        return np.asarray(fitted if offset is None else fitted + offset)
+        return np.asarray(self.model.endog - self.resid)
 
     @property
     def resid(self) -> Array:
@@ -459,14 +443,13 @@ class PrivatizedOLSResults(Coefficients):
     def law(self) -> FittedLaw:
         """The expected score of a true answer, and the variance of the pseudo-response about it."""
         theta = np.append(self.fitted.beta, 0.5 * np.log(max(self.scale, 1e-300)))
-        V = np.zeros((theta.size, theta.size))
-        V[:-1, :-1] = self.covariance
-        df = None if not self.use_t else float(np.nanmin(self._each_df))
+        V = np.pad(self.covariance, (0, 1))
+        df = float(np.nanmin(self._each_df)) if self.use_t else None
         return FittedLaw(self.model.data, self.model.assembled, theta, V, df)
 
     # -- tests -------------------------------------------------------------------------------
 
-    def wald_test(self, hypothesis: Any, use_f: bool | None = None) -> ContrastResults:
+    def wald_test(self, hypothesis: Any, use_f: bool | None = None) -> Contrasts:
         """Wald test of several linear restrictions together.
 
         Parameters
@@ -480,7 +463,7 @@ class PrivatizedOLSResults(Coefficients):
         df = self._contrast_df if is_f else None
         return wald_contrast(*self._estimated, *self._hypothesis(hypothesis), df)
 
-    def f_test(self, hypothesis: Any) -> ContrastResults:
+    def f_test(self, hypothesis: Any) -> Contrasts:
         """F test of several linear restrictions together."""
         return self.wald_test(hypothesis, use_f=True)
 

@@ -2,11 +2,6 @@
 
 `RegressionModel` has the data of all, `PrivatizedRegression` a likelihood over distinct rows, how
 its maxima are searched, and `fit`. The others say what data they take.
-
-Maximum likelihood has the inverse of the observed information, a sandwich, or the covariance of a
-survey's design. Corrected scores, which need no law of the private predictors, have a sandwich of
-their root and of that law, which predictions average over. Where devices have unknown parameters,
-these and the coefficients are estimated together by maximum likelihood, the former in [0, 1].
 """
 
 from __future__ import annotations
@@ -19,7 +14,6 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, numbers, one_of, positive_integer
@@ -46,6 +40,7 @@ from ldpstats.hints import Model
 from ldpstats.inference.designs.linearisation import degrees_of_freedom
 from ldpstats.inference.regression import InformationShares, cluster_sandwich
 from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.labels import Mask
 from ldpstats.likelihood.parametric import generic_point, unidentified
 from ldpstats.likelihood.predictors import (
     constant_column,
@@ -62,7 +57,6 @@ from ldpstats.likelihood.regression import (
     RegressionLikelihood,
     ReportLaw,
     Seen,
-    Separate,
     predictors_of,
 )
 from ldpstats.likelihood.regression import Normal as Numeric
@@ -86,8 +80,6 @@ from ldpstats.models.regression.structure import (
 )
 from ldpstats.priors import Beta, Normal
 
-Mask = npt.NDArray[np.bool_]
-
 _METHODS = ("mle", "newton", "em", "corrected")
 _SOME = 5000  # rows on which other starts are tried
 _KNOWN = 0.5  # standardised coefficients known to this, of many rows, need no other starts
@@ -107,10 +99,9 @@ class RegressionModel(Named, Model):
 
     def __init__(self, data: RegressionData) -> None:
         self.data = data
-        used = data.counts if data.weights is None else data.weights
-        designs = data.designs
-        if used is not None and (used == 0.0).any():
-            designs = [X[used > 0.0] for X in designs]
+        weights, designs = data.mass, data.designs
+        if (weights == 0.0).any():
+            designs = [X[weights > 0.0] for X in designs]
         refuse_aliased(designs, data.names, isinstance(data.outcome, Ordered))
         reports = dict(data.predictors)
         if data.is_private and data.is_categorical:
@@ -137,8 +128,6 @@ class RegressionModel(Named, Model):
 
         if data.is_private and data.scores is not None:
             # scores of the answers, which least squares take for the response
-            weights = np.ones(data.n) if data.counts is None else data.counts
-            weights = weights if data.weights is None else data.weights
             candidates = data.candidates.get(data.response_name)
             self.response = pseudo_response(data.response, data.scores, weights, candidates)
 
@@ -152,8 +141,7 @@ class RegressionModel(Named, Model):
     @property
     def nobs(self) -> int:
         """Number of respondents."""
-        counts = self.data.counts
-        return self.data.n if counts is None else int(np.sum(counts))
+        return int(self.data.times.sum())
 
     def __repr__(self) -> str:
         name = type(self).__name__
@@ -213,7 +201,7 @@ class PrivatizedRegression(RegressionModel):
     def bounded(self) -> Mask:
         """Which parameters, (size,), stay in [0, 1]: the unknown ones of devices."""
         likelihood = self.likelihood
-        return np.asarray(np.arange(likelihood.size) >= likelihood.size - likelihood.m)
+        return np.arange(likelihood.size) >= likelihood.size - likelihood.m
 
     # -- its maxima ----------------------------------------------------------------------------
 
@@ -234,27 +222,36 @@ class PrivatizedRegression(RegressionModel):
         theta: Array | None = None,
     ) -> Found:
         """The highest maximum, with a penalty or without."""
-        if self.unknown:
-            return self._climb_with_devices()
         likelihood, exact = self.likelihood, self.is_exact
-        usual = start(likelihood)
-        first, others = (usual, []) if start_params is None else (start_params, [usual])
-        if others and exact:  # one maximum at most, which is met from where it is usual
-            first = usual
+        if m := likelihood.m:
+            top, rivals = search_bounded(likelihood, starts(likelihood), self.units, m)
+            flat = flat_direction(likelihood, top, self.units, ~self.bounded)
+            if flat is not None:  # places there are many, of the same coefficients
+                gaps = [np.abs(one.theta[-m:] - top.theta[-m:]).max() for one in rivals]
+                rivals = [one for one, gap in zip(rivals, gaps, strict=True) if gap > _APART]
+            if rivals:
+                names, other = self.all_names, rivals[0].theta
+                apart = np.flatnonzero(np.abs(top.theta - other) > 1e-3)[:4]
+                shown = ", ".join(f"{names[j]} = {float(other[j]):.4g}" for j in apart)
+                raise NotIdentified(
+                    f"other values fit the reports as well, such as {shown}: {_ANOTHER_DEVICE}"
+                )
+            return Found(top, 1, flat)
+        first, others = start(likelihood), []
+        if start_params is not None and not exact:  # else one maximum at most is met from there
+            first, others = start_params, [first]
         if penalty is not None and likelihood.marginal is not None and theta is None:
             theta = self.climb(None, start_params, maxiter).maximum.theta
         smaller: Objective | None = None
         if likelihood.n > 2 * _SOME and not exact:  # on some rows, weighted up to all
             n = min(max(_SOME, 200 * likelihood.size), likelihood.n)
-            rows = np.random.default_rng(2024).choice(likelihood.n, n, replace=False)
-            rows.sort()
+            rows = np.sort(np.random.default_rng(2024).choice(likelihood.n, n, replace=False))
             weights = likelihood.weights[rows]
-            some = likelihood.take(rows, weights * (likelihood.weights.sum() / weights.sum()))
-            smaller = some
+            weights = weights * (likelihood.weights.sum() / weights.sum())
+            sampled = self.assembled.take(rows, weights)
+            smaller = sampled.likelihood
             if penalty is not None:
-                law = self.assembled.law
-                sampled = replace(self.assembled, likelihood=some, law=law and law.take(rows))
-                smaller = Penalised(some, sampled.expected(theta))
+                smaller = Penalised(smaller, sampled.expected(theta))
         return search(
             self.objective(penalty, theta),
             first,
@@ -265,24 +262,6 @@ class PrivatizedRegression(RegressionModel):
             smaller=smaller,
             enough=_KNOWN if smaller is not None else 0.0,
         )
-
-    def _climb_with_devices(self) -> Found:
-        """The highest maximum of coefficients and parameters, with no other that is as high."""
-        likelihood, m = self.likelihood, self.likelihood.m
-        top, rivals = search_bounded(likelihood, starts(likelihood), self.units, m)
-        flat = flat_direction(likelihood, top, self.units, ~self.bounded)
-        if flat is not None:  # places there are many, of the same coefficients
-            rivals = [
-                one for one in rivals if np.abs(one.theta[-m:] - top.theta[-m:]).max() > _APART
-            ]
-        if rivals:
-            names = self.all_names
-            apart = np.flatnonzero(np.abs(top.theta - rivals[0].theta) > 1e-3)[:4]
-            shown = ", ".join(f"{names[j]} = {float(rivals[0].theta[j]):.4g}" for j in apart)
-            raise NotIdentified(
-                f"other values fit the reports as well, such as {shown}: {_ANOTHER_DEVICE}"
-            )
-        return Found(top, 1, flat)
 
     def _check_devices(
         self, known: Sequence[str] = (), remedy: str = "", stacklevel: int = 3
@@ -313,8 +292,13 @@ class PrivatizedRegression(RegressionModel):
         drawn = np.random.default_rng(2024).normal(0.0, 0.7, point.size - m)
         point = point + self.units @ np.append(drawn, np.zeros(m))
         point[-m:] = [float(v) for v in generic_point(1, m)[1]]
-        open_ = _open(self.units.T @ likelihood.expected(point) @ self.units)
-        left = [self.all_names[j] for j in np.flatnonzero(open_)]
+        information = self.units.T @ likelihood.expected(point) @ self.units
+        scale = np.sqrt(np.maximum(np.diagonal(information), 0.0))
+        none = scale <= 1e-12 * scale.max(initial=0.0)
+        scale = np.where(none, 1.0, scale)
+        size, axes = np.linalg.eigh(information / np.outer(scale, scale))
+        none |= (np.abs(axes[:, size <= _SINGULAR]) > _SHARE).any(axis=1)
+        left = [self.all_names[j] for j in np.flatnonzero(none)]
         if set(left) & set(known):
             return
         if left:
@@ -502,10 +486,8 @@ class PrivatizedRegression(RegressionModel):
         if numeric:
             self._compare_with_corrected(top.theta, 3)
         V, shares = self._covariance(top, kind, groups, correct, fixed)
-        df: float | None = None
-        if kind == "design":
-            df = float(degrees_of_freedom(data.sample, np.where(data.inside, 0, -1))[0])
-        elif isinstance(data.outcome, Numeric) and kind == "nonrobust":
+        df = self._design_df
+        if isinstance(data.outcome, Numeric) and kind == "nonrobust":
             df = float(self.nobs - len(data.names))
         results = DeviceRegressionResults if self.unknown else RegressionResults
         how = kind, groups, correct
@@ -526,6 +508,12 @@ class PrivatizedRegression(RegressionModel):
             shares=shares,
             _inflation=self._inflation(top, V, fixed, how) if self.unknown else None,
         )
+
+    @property
+    def _design_df(self) -> float | None:
+        """Degrees of freedom of the survey's design, if it has one."""
+        sample, inside = self.data.sample, np.where(self.data.inside, 0, -1)
+        return None if sample is None else float(degrees_of_freedom(sample, inside)[0])
 
     def _infinite(self, found: Found) -> tuple[Mask, tuple[str, ...]]:
         """Parameters without a standard error, as a maximum is at infinity, and which are there."""
@@ -706,13 +694,18 @@ class PrivatizedRegression(RegressionModel):
         whole = self.assembled
         scores = whole.likelihood.score_obs(top.theta)[:, free]
         if kind == "cluster":
-            rows = (scores, whole.place, whole.weights, groups)
-            known = None if correct is not None else self._information_by_cluster(top.theta, groups)
-            each = known if known is None else known[:, free][:, :, free]
-            full[np.ix_(free, free)], shares = cluster_sandwich(rows, V, self.nobs, correct, each)
-            return full, None if shares is None else shares.among(free)
-        meat = sandwich_meat(self.data, whole, kind, scores)
-        full[np.ix_(free, free)] = V @ meat @ V
+            rows = scores, whole.place, whole.weights, groups
+            each: Array | None = None  # expected information of each cluster, where it is known
+            is_known = whole.likelihood.marginal is None and not self.unknown
+            if correct is None and is_known and self.lists_reports:
+                places = [np.flatnonzero(groups == one) for one in range(int(groups.max()) + 1)]
+                parts = [whole.take(whole.place[at], whole.weights[at]) for at in places]
+                each = np.array([part.expected().matrix(top.theta) for part in parts])
+                each = each[:, free][:, :, free]
+            how = rows, V, self.nobs, correct
+            full[np.ix_(free, free)], shares = cluster_sandwich(*how, information=each)
+            return full, shares and shares.among(free)
+        full[np.ix_(free, free)] = V @ sandwich_meat(self.data, whole, kind, scores) @ V
         return full, None
 
     def _inflation(
@@ -744,83 +737,53 @@ class PrivatizedRegression(RegressionModel):
         size, axes = np.linalg.eigh((scaled + scaled.T) / 2.0)
         return size, axes, scale
 
-    def _information_by_cluster(self, theta: Array, groups: Any) -> Array | None:
-        """Expected information of each cluster, (G, P, P); None where it is not known."""
-        whole = self.assembled
-        if whole.likelihood.marginal is not None or self.unknown or not self.lists_reports:
-            return None
-        each = []
-        for cluster in range(int(groups.max()) + 1):
-            at = np.flatnonzero(groups == cluster)
-            rows = whole.place[at]
-            inside = replace(
-                whole,
-                likelihood=whole.likelihood.take(rows, whole.weights[at]),
-                law=whole.law and whole.law.take(rows),
-            )
-            each.append(inside.expected().matrix(theta))
-        return np.array(each)
-
     def _corrected(
         self, kind: str, groups: Any, correct: bool | None, first: Array | None
     ) -> RegressionResults:
         """The root of the corrected scores, with a sandwich of it and of the law beside."""
+        from scipy.linalg import block_diag
+
         data, likelihood = self.data, self.likelihood
         # a row for each respondent, as decoded answers depend on her report
         each = replace(self.assembled, place=np.arange(data.n))
         weights = each.weights
         phi = np.ones((data.n, 1))  # unbiased indicators of the configurations, (n, C)
         for name, reports in data.predictors.items():
-            decoded, _, _ = stacked_indicators(reports, weights, data.candidates.get(name))
+            decoded = stacked_indicators(reports, weights, data.candidates.get(name))[0]
             phi = (phi[:, :, None] * decoded[:, None, :]).reshape(data.n, -1)
-        if not data.is_categorical:
-            response = np.asarray(data.response)
-        elif data.is_private:
+        response, m = data.response, self.n_shown
+        if data.is_private:
             listed = data.candidates.get(data.response_name)
-            response = stacked_indicators(data.response, weights, listed)[0]
-        else:
-            assert data.categories is not None
-            response = np.asarray(np.eye(len(data.categories))[data.response])
-        m = self.n_shown
+            response = stacked_indicators(response, weights, listed)[0]
+        elif data.categories is not None:
+            response = np.eye(len(data.categories))[response]
         starts = [] if first is None else [first[:m]]
         root = corrected(data.designs, phi, response, data.outcome, weights, data.offset, starts)
         if not root.on_path:
-            warnings.warn(
-                "the root of the corrected score was not reached on the path from smoothed "
-                "indicators, as happens where reports say little of the private predictors: it may "
-                "be another than the consistent one; compare method='mle'",
-                ConvergenceWarning,
-                3,
-            )
+            words = "the root of the corrected score was not reached on the path from smoothed "
+            words += "indicators, as happens where reports say little of the private predictors: "
+            words += "it may be another than the consistent one; compare method='mle'"
+            warnings.warn(words, ConvergenceWarning, 3)
         theta, bread, rows = root.theta, root.bread, root.influence
         if isinstance(data.outcome, Numeric):
             spread = max(root.scale, _LEAST * float(np.var(data.response)))
             theta = np.append(theta, 0.5 * np.log(max(spread, 1e-300)))
-        if data.marginal is not None:
+        if (marginal := data.law_of_predictors) is not None:
             B: Any = likelihood.B
-            law = RegressionLikelihood(
-                Multinomial(len(data.designs)),
-                (Separate(data.marginal.to_numpy(dtype=np.float64), len(data.designs) - 1),),
-                Seen(B.table, B.at[self.assembled.place]),
-                weights,
-            )
+            B = Seen(B.table, B.at[self.assembled.place])
+            law = RegressionLikelihood(Multinomial(len(data.designs)), (marginal,), B, weights)
             top = search(law, np.zeros(law.size), units(law)).maximum
             theta = np.append(theta, top.theta)
-            bread = np.zeros((m + law.size, m + law.size))
-            bread[:m, :m], bread[m:, m:] = root.bread, -top.hessian
-            rows = np.hstack([root.influence, law.score_obs(top.theta)])
-        inverse, shares, df = np.linalg.inv(bread), None, None
+            bread = block_diag(bread, -top.hessian)
+            rows = np.hstack([rows, law.score_obs(top.theta)])
+        inverse, shares = np.linalg.inv(bread), None
         if kind == "cluster":
-            V, shares = cluster_sandwich(
-                (rows, each.place, weights, groups), inverse, self.nobs, correct
-            )
+            how = (rows, each.place, weights, groups), inverse, self.nobs, correct
+            V, shares = cluster_sandwich(*how)
         else:
             V = inverse @ sandwich_meat(data, each, kind, rows) @ inverse.T
-        if kind == "design":
-            df = float(degrees_of_freedom(data.sample, np.where(data.inside, 0, -1))[0])
-        size = theta.size
-        whole = np.zeros((size, size))
-        there = np.ones(size, dtype=bool)
+        whole = np.zeros((theta.size, theta.size))
+        there = np.ones(theta.size, dtype=bool)
         there[m : likelihood.n_outcome] = False  # the spread of a number has no standard error
         whole[np.ix_(there, there)] = (V + V.T) / 2.0
         return RegressionResults(
@@ -836,19 +799,9 @@ class PrivatizedRegression(RegressionModel):
             n_iter=root.n_iter,
             n_maxima=root.n_roots,
             infinite=(),
-            df=df,
-            shares=None if shares is None else shares.among(there),
+            df=self._design_df,
+            shares=shares and shares.among(there),
         )
-
-
-def _open(information: Array) -> Mask:
-    """Parameters on which there is no information."""
-    scale = np.sqrt(np.maximum(np.diagonal(information), 0.0))
-    none = scale <= 1e-12 * scale.max(initial=0.0)
-    scale = np.where(none, 1.0, scale)
-    size, axes = np.linalg.eigh(information / np.outer(scale, scale))
-    flat = axes[:, size <= _SINGULAR]
-    return np.asarray(none | (np.abs(flat) > _SHARE).any(axis=1))
 
 
 class PrivatizedLogit(PrivatizedRegression):

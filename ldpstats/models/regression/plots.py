@@ -16,6 +16,7 @@ import pandas as pd
 from ldpstats.arguments import Array, boolean, level, listed, one_of, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.likelihood.regression import Categorical
+from ldpstats.models.layout import count_of
 from ldpstats.models.plots import (
     LONGEST_LABEL,
     axes_of,
@@ -24,13 +25,13 @@ from ldpstats.models.plots import (
     interval_name,
     name_rows,
     new_figure,
+    percent_axis,
     percent_text,
     plain,
     plot_rows,
     set_figure_title,
     title_text,
 )
-from ldpstats.models.regression.fitted import Rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,6 +45,7 @@ _MOST_POINTS = 10_000
 _FEW = 7  # values of a number up to which it is drawn as points
 _MOST_LEVELS = 30
 _MOST_PANELS = 12
+_MOST_COLOURS = 10
 _COLUMNS = 3
 _LONGEST = 18
 _ROOM = 34  # characters of labels of levels that stand side by side
@@ -103,66 +105,54 @@ def plot_coefficients(
     if not several:
         raise InvalidArgument("results", results, "are none: pass results of a regression")
     level(alpha)
-    most = positive_integer("most", most)
     frames = [_frame(one, alpha) for one in several]
-    if labels is None:
-        called = [""] if len(several) == 1 else [str(i + 1) for i in range(len(several))]
-    else:
-        called = [labels] if isinstance(labels, str) else list(labels)
-    if len(called) != len(several) or not all(isinstance(one, str) for one in called):
-        raise InvalidArgument(
-            "labels", labels, f"must be {len(several)} names, one for each result"
-        )
-    equations = list(dict.fromkeys(e for frame in frames for e in frame.index.unique(level=0)))
+    called = [""] if len(several) == 1 else [str(i + 1) for i in range(len(several))]
+    if labels is not None:
+        remedy = f"must be {count_of(len(several), 'name')}, one for each result; several results "
+        remedy += "are a list, plot_coefficients([first, second])"
+        called = listed("labels", [labels] if isinstance(labels, str) else labels, remedy)
+        if len(called) != len(several) or not all(isinstance(one, str) for one in called):
+            raise InvalidArgument("labels", labels, remedy)
     shown = _shown(frames, names, boolean("constant", constant))
     subjects = {str(getattr(getattr(one, "model", None), "endog_names", "")) for one in several}
     subjects.discard("")
     # what the coefficients are of, where all results agree
     of = f" of {subjects.pop()}" if len(subjects) == 1 else ""
     words = title_text(title, f"Coefficients{of}")
-    return _drawn(frames, called, equations, shown, alpha, most, ax, words, "coefficient")
+    tables = list(zip(called, frames, strict=True))
+    return draw_estimates(tables, "coefficient", alpha, most, ax, words, 0.0, shown)
 
 
 def draw_estimates(
-    frame: pd.DataFrame,
+    estimates: pd.DataFrame | Sequence[tuple[str, pd.DataFrame]],
     unit: str,
     alpha: float,
     most: int,
     ax: Axes | None,
     title: str,
     null: float | None = 0.0,
+    shown: Sequence[str] | None = None,
 ) -> Any:
     """Draw estimates, "params" with "lower" and "upper", and a line at `null`.
 
-    Of pairs of labels each first one has a panel.
+    Of pairs of labels each first one has a panel. Several tables are drawn beside each other, with
+    what each is called; those `shown` are second labels, by default all.
     """
-    frame = _by_equation(frame)
-    equations, names = ([*frame.index.unique(level=i)] for i in (0, 1))
+    if isinstance(estimates, pd.DataFrame):
+        estimates = [("", _by_equation(estimates))]
+    tables = list(estimates)
+    frames = [table for _, table in tables]
+    equations = list(dict.fromkeys(e for frame in frames for e in frame.index.unique(level=0)))
+    shown = [*frames[0].index.unique(level=1)] if shown is None else shown
     most = positive_integer("most", most)
-    return _drawn([frame], [""], equations, names, alpha, most, ax, title, unit, null)
-
-
-def _drawn(
-    frames: list[pd.DataFrame],
-    called: list[str],
-    equations: list[str],
-    shown: list[str],
-    alpha: float,
-    most: int,
-    ax: Axes | None,
-    title: str,
-    unit: str,
-    null: float | None = 0.0,
-) -> Any:
-    """Rows of estimates in one plot, or in a panel for each equation."""
-    height = 1.0 + 0.35 * (len(frames) - 1)
+    height = 1.0 + 0.35 * (len(tables) - 1)
     if len(equations) > 1 and ax is None:
         some = shown[:most]
         names = axis_labels(some, LONGEST_LABEL)
 
         def draw(ax: Axes, equation: str) -> None:
             heights = np.arange(len(some))[::-1]
-            _draw(ax, heights, frames, called, [(equation, name) for name in some], alpha, null)
+            _draw(ax, heights, tables, [(equation, name) for name in some], alpha, null)
             ax.set_title(plain(axis_labels([equation], 26)[0]))
             ax.tick_params(axis="y", length=0)
 
@@ -177,7 +167,7 @@ def _drawn(
     texts = [name if len(equations) == 1 else f"{e}: {name}" for e, name in rows]
     labels = axis_labels(texts[:most], LONGEST_LABEL)
     n_more = len(rows) - len(labels)
-    draw = partial(_draw, frames=frames, labels=called, rows=rows[:most], alpha=alpha, null=null)
+    draw = partial(_draw, tables=tables, rows=rows[:most], alpha=alpha, null=null)
     return plot_rows(draw, labels, n_more, ax, title, plain(unit), None, height)
 
 
@@ -222,13 +212,9 @@ def _shown(frames: Sequence[pd.DataFrame], names: Any, constant: bool) -> list[s
     """Names of the coefficients to draw."""
     known = list(dict.fromkeys(name for frame in frames for name in frame.index.unique(level=1)))
     if names is not None:
-        remedy = f"is no coefficient: they are {', '.join(known[:10])}"
+        remedy = "must be names of coefficients"
         asked = [names] if isinstance(names, str) else listed("names", names, remedy)
-        asked = [str.__str__(one) if isinstance(one, str) else one for one in asked]
-        for name in asked:
-            if not isinstance(name, str) or name not in known:
-                raise InvalidArgument("names", name, remedy)
-        return asked
+        return [one_of("names", name, tuple(known)) for name in asked]
     kept = [name for name in known if constant or (name not in _CONSTANTS and "/" not in name)]
     return kept or known
 
@@ -236,8 +222,7 @@ def _shown(frames: Sequence[pd.DataFrame], names: Any, constant: bool) -> list[s
 def _draw(
     ax: Axes,
     heights: Array,
-    frames: Sequence[pd.DataFrame],
-    labels: Sequence[str],
+    tables: Sequence[tuple[str, pd.DataFrame]],
     rows: Sequence[tuple[str, str]],
     alpha: float,
     null: float | None,
@@ -248,10 +233,10 @@ def _draw(
     """
     if null is not None:
         ax.axvline(null, color="0.8", lw=0.8, zorder=0)
-    step = min(0.22, 0.7 / len(frames))
-    for i, (frame, label) in enumerate(zip(frames, labels, strict=True)):
+    step = min(0.22, 0.7 / len(tables))
+    for i, (label, frame) in enumerate(tables):
         some = frame.reindex(pd.MultiIndex.from_tuples(rows))
-        at = heights - (i - (len(frames) - 1) / 2.0) * step
+        at = heights - (i - (len(tables) - 1) / 2.0) * step
         p, low, high = (some[column].to_numpy() for column in ("params", "lower", "upper"))
         name, has = plain(label or "estimate"), not np.isnan(low).all()
         line: dict[str, Any] = {"color": f"C{i % 10}", "lw": 2, "alpha": 0.6}
@@ -263,7 +248,7 @@ def _draw(
         ax.hlines(at, np.where(np.isinf(low), p, low), np.where(np.isinf(high), p, high), **line)
         marker = "o" if has else "x"
         ax.plot(p, at, marker, color=f"C{i % 10}", label=name, ls="none")
-    if len(frames) == 1:
+    if len(tables) == 1:
         ax.plot([], [], color="C0", alpha=0.6, label=interval_name(alpha))
     ax.margins(x=0.04)
 
@@ -321,14 +306,21 @@ def plot_effects(
     if by and (name is None or name in question.names):
         remedy = f"goes with name=, another covariate, one of {', '.join(rows.covariates)}"
         raise InvalidArgument("by", by, remedy)
-    # a panel for each covariate; or for each group, where categories have the colours
+    several, crowded = law.labels is not None, len(groups) > _MOST_COLOURS
+    found = {one: _predicted(question, one, at, points) for one in names[: 1 if by else None]}
+    if len(found) == 1 and not (by and several):
+        values, is_number, table = found[names[0]]
+        if not is_number and (crowded or len(values) > _MOST_COLOURS):
+            return _effect_rows(question, names[0], values, groups, table, ax, title)
+    # a panel for each covariate; or for each group, where categories have the colours, or there
+    # are too many for a colour each
     drawn = {one: (one, list(range(len(groups)))) for one in names}
-    if by and law.labels is not None:
+    if by and (several or crowded):
         drawn = {group: (names[0], [g]) for g, group in enumerate(groups)}
 
     def draw(ax: Axes, head: str, room: int = _ROOM // 2) -> None:
         one, some = drawn[head]
-        _draw_effect(ax, question, one, some, groups, at, points, room)
+        _draw_effect(ax, question, one, some, groups, *found[one], room)
         if len(drawn) > 1 and by:
             ax.set_title(plain(axis_labels([head], 26)[0]), fontsize="medium")
 
@@ -345,11 +337,62 @@ def plot_effects(
     if ax is not None:
         remedy = f"takes one covariate: pass name=, one of {', '.join(names)}"
         raise InvalidArgument("ax", "Axes", "has room for one group" if by else remedy)
-    sizes = (_EFFECT_PANEL, 2.9), (0.8, 0.9)
-    grid, panels = _in_panels(draw, heads, _COLUMNS, *sizes, title_text(title, ""))
+    size, columns = (_EFFECT_PANEL, 2.9), _COLUMNS
+    if len(heads) > _MOST_PANELS:
+        size, columns = (2.2, 1.7), 5
+    grid, panels = _in_panels(draw, heads, columns, size, (0.8, 0.9), title_text(title, ""))
     for ax in grid[:, 0]:
         ax.set_ylabel(plain(law.unit))
     return panels
+
+
+def _predicted(question: Any, name: str, at: str, points: int) -> tuple[Any, bool, Array]:
+    """Values of a covariate, whether it is a number, and (groups, values, k, 3) of predictions."""
+    rows = question.rows
+    values = rows.levels(name)
+    is_number = not rows.is_private(name) and rows.is_number(name) and len(values) > _FEW
+    if is_number:
+        values = np.linspace(float(values[0]), float(values[-1]), points)
+    elif len(values) > _MOST_LEVELS:
+        remedy = f"has {len(values):,} levels, and {_MOST_LEVELS} at most are drawn: join them"
+        raise InvalidArgument("name", name, remedy)
+    settings = [{name: value} for value in values]
+    frame = replace(question, settings=settings, typical=at == "mean").predictions().frame
+    table = frame[["mean", "lower", "upper"]].to_numpy()
+    return values, is_number, table.reshape(len(question.labels), len(values), -1, 3)
+
+
+def _effect_rows(
+    question: Any,
+    name: str,
+    values: Any,
+    groups: list[str],
+    table: Array,
+    ax: Axes | None,
+    title: str | None,
+) -> Any:
+    """Many groups or levels: a row each, in a panel for each level or category."""
+    law = question.rows.law
+    levels, categories = (
+        [str(value) for value in values],
+        list(map(str, [""] if law.labels is None else law.labels)),
+    )
+    pairs = [
+        (f"{name} = {level}", group) if len(groups) > 1 else (category, level)
+        for group in groups
+        for level in levels
+        for category in categories
+    ]
+    columns, index = ["params", "lower", "upper"], pd.MultiIndex.from_tuples(pairs)
+    frame = pd.DataFrame(table.reshape(-1, 3), index=index, columns=columns)
+    what = law.subject if law.labels is None else law.data.response_name
+    words = title_text(title, f"{what}, by {' and '.join([name, *question.names])}")
+    most = max(len(groups), len(levels))
+    drawn = draw_estimates(frame, law.unit, question.alpha, most, ax, words, None)
+    if isinstance(law.data.outcome, Categorical):
+        for panel in np.ravel(drawn):
+            percent_axis(panel)
+    return drawn
 
 
 def _draw_effect(
@@ -358,38 +401,33 @@ def _draw_effect(
     name: str,
     some: list[int],
     groups: list[str],
-    at: str,
-    points: int,
+    values: Any,
+    is_number: bool,
+    table: Array,
     room: int,
 ) -> None:
     """Draw some groups along a covariate: curves with bands of numbers, points of levels."""
     law = question.rows.law
-    values, is_number = _values(question.rows, name, points)
-    settings = [{name: value} for value in values]
-    frame = replace(question, settings=settings, typical=at == "mean").predictions().frame
-    table = frame[["mean", "lower", "upper"]].to_numpy()
-    table = table.reshape(len(groups), len(values), -1, 3)[some]
     # a colour for each group, or category
-    mean, low, high = table.transpose(3, 1, 0, 2).reshape(3, len(values), -1)
+    mean, low, high = table[some].transpose(3, 1, 0, 2).reshape(3, len(values), -1)
     k = mean.shape[1]
-    labels = ["prediction"] if len(groups) == 1 else axis_labels(groups, _LONGEST)
+    labels = ["prediction"] if len(some) == 1 else axis_labels(groups, _LONGEST)
     if law.labels is not None:
         labels = axis_labels(law.labels, _LONGEST)
     interval = interval_name(question.alpha) if k == 1 else "_none"
     colours: list[Any] = [f"C{a}" for a in range(k)]
-    if k > 10:
+    if k > _MOST_COLOURS:
         import matplotlib
 
         colours = list(matplotlib.colormaps["viridis"](np.linspace(0.0, 0.95, k)))
     for a, (colour, label) in enumerate(zip(colours, labels, strict=True)):
+        band = low[:, a], high[:, a]
         if is_number:
-            band = low[:, a], high[:, a]
             ax.fill_between(values, *band, color=colour, alpha=0.2, lw=0, label=interval)
             ax.plot(values, mean[:, a], color=colour, label=label)
         else:
             place = np.arange(len(values)) + (a - (k - 1) / 2.0) * min(0.12, 0.6 / k)
-            ends = low[:, a], high[:, a]
-            ax.vlines(place, *ends, color=colour, alpha=0.6, label=interval)
+            ax.vlines(place, *band, color=colour, alpha=0.6, label=interval)
             ax.plot(place, mean[:, a], "o", color=colour, label=label)
     if not is_number:
         texts = axis_labels(values, _LONGEST)
@@ -404,14 +442,3 @@ def _draw_effect(
 
         ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: percent_text(value)))
-
-
-def _values(rows: Rows, name: str, points: int) -> tuple[Any, bool]:
-    """Where a covariate is set, and whether it is a number with many values."""
-    levels = rows.levels(name)
-    if not rows.is_private(name) and rows.is_number(name) and len(levels) > _FEW:
-        return np.linspace(float(levels[0]), float(levels[-1]), points), True
-    if len(levels) > _MOST_LEVELS:
-        remedy = f"has {len(levels):,} levels, and {_MOST_LEVELS} at most are drawn: join them"
-        raise InvalidArgument("name", name, remedy)
-    return levels, False

@@ -14,13 +14,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, did_you_mean, one_of
+from ldpstats.arguments import Array, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified, PosteriorWarning
-from ldpstats.inference.regression import row_means, score_groups
+from ldpstats.inference.regression import pearson, row_means, score_groups
 from ldpstats.inference.tests import TestResult
+from ldpstats.labels import Codes
 from ldpstats.likelihood.regression import Categorical
 from ldpstats.likelihood.regression import Normal as Numeric
 from ldpstats.mechanisms.base import protect_some
@@ -46,7 +46,6 @@ from ldpstats.models.regression.coefficients import coefficient_labels
 from ldpstats.models.regression.fitted import ReportTable
 from ldpstats.priors import Beta, Normal, checked_generator
 
-Codes = npt.NDArray[np.int64]
 Laws = dict[int, tuple[float, float]]  # means and standard deviations of parameters, by place
 
 _STEPS = "Thresholds: the first, and logarithms of the steps to the next."
@@ -67,16 +66,11 @@ def regression_posterior(
     generator, number = checked_generator(rng), checked_draws(draws)
     engine = one_of("engine", engine, ENGINES)
     data = model.data
-    if data.sample is not None:
+    if data.sample is not None or data.weights is not None:
         raise NotAvailable(
-            "fit_posterior: a survey with a design has a pseudo-likelihood, of which a posterior "
-            "is not defined: use fit(), or make the survey without weights="
-        )
-    if data.weights is not None:
-        raise NotAvailable(
-            "fit_posterior: sampling weights leave a pseudo-likelihood, of which a posterior is "
-            "not defined: use fit(), or leave out weights= (numbers of respondents are "
-            "freq_weights=)"
+            "fit_posterior: sampling weights, or a survey with a design, leave a pseudo-likelihood "
+            "of which a posterior is not defined: use fit(), or leave out weights= (numbers of "
+            "respondents are freq_weights=)"
         )
     if data.only_corrected:
         raise NotAvailable(f"fit_posterior: {data.only_corrected}: use fit()")
@@ -118,7 +112,18 @@ def regression_posterior(
     sigma = ["sigma"] * (isinstance(data.outcome, Numeric) and not decoded)
     labels = coefficient_labels(model, sigma)
     words = [f"{one}: {law!r}" for one, law in zip(model.unknown, laws, strict=True)]
-    origin = _origin(model, "; ".join([_prior_in_words(model, rest), *words]))
+    mechanisms = list(dict.fromkeys(data.mechanisms()))
+    origin = Origin(
+        nobs=model.nobs,
+        n_missing=data.n_missing,
+        epsilon=max((mechanism.epsilon for mechanism in mechanisms), default=float("inf")),
+        sources=tuple(map(str, mechanisms)),
+        prior="; ".join([_prior_in_words(model, rest), *words]),
+        name=model.endog_names,
+        subject="Coefficients and parameters" if model.unknown else "Coefficients",
+        note=_STEPS if model.threshold_names else "",
+        is_partial=protect_some(mechanisms),
+    )
     if not model.unknown:
         peak = density.constrained(density.mode())
     elif min(a.min(), b.min()) < 1.0:
@@ -161,22 +166,6 @@ def _split(prior: Any, unknown: tuple[str, ...]) -> tuple[Any, dict[str, Beta]]:
     return (rest or None) if betas else prior, betas
 
 
-def _origin(model: Any, prior: str) -> Origin:
-    """What the draws are about."""
-    mechanisms = list(dict.fromkeys(model.data.mechanisms()))
-    return Origin(
-        nobs=model.nobs,
-        n_missing=model.data.n_missing,
-        epsilon=max((mechanism.epsilon for mechanism in mechanisms), default=float("inf")),
-        sources=tuple(map(str, mechanisms)),
-        prior=prior,
-        name=model.endog_names,
-        subject="Coefficients and parameters" if model.unknown else "Coefficients",
-        note=_STEPS if model.threshold_names else "",
-        is_partial=protect_some(mechanisms),
-    )
-
-
 # -- the prior of coefficients -----------------------------------------------------------------
 
 
@@ -208,35 +197,31 @@ def _laws(model: Any, prior: object) -> Laws:
             again = prior.index[prior.index.duplicated()][0]
             raise InvalidArgument("prior", again, "is given twice")
         prior = prior.to_dict()
+    one = "must be ldp.priors.Normal(mean, sd)"
     if not isinstance(prior, Mapping) or not prior:
         example = 'such as {"age": ldp.priors.Normal(0, 1)}'
-        remedy = f"must be ldp.priors.Normal(mean, sd), or a mapping from coefficients, {example}"
-        raise InvalidArgument("prior", prior, remedy)
+        raise InvalidArgument("prior", prior, f"{one}, or a mapping from coefficients, {example}")
+    known = tuple(dict.fromkeys([*model.exog_names, *names]))
     laws: Laws = {}
     for name, law in prior.items():
         if not isinstance(law, Normal):
-            remedy = "must be ldp.priors.Normal(mean, sd)"
-            raise InvalidArgument(f"prior[{name!r}]", law, remedy)
-        if isinstance(name, str) and name in model.threshold_names:
+            raise InvalidArgument(f"prior[{name!r}]", law, one)
+        name, remedy = one_of("prior", name, known), ""
+        if name in model.threshold_names:
             remedy = (
                 "is a threshold: thresholds have one prior together, under which the probabilities "
                 "of all categories at the means of the covariates are uniform"
             )
-            raise InvalidArgument("prior", name, remedy)
-        if isinstance(name, str) and name in model.exog_names:  # in every equation
-            j = model.exog_names.index(name)
-            places = [j + p * e for e in range(n_equations)]
-        elif isinstance(name, str) and name in names:
-            places = [names.index(name)]
+        elif name in model.exog_names:  # in every equation
+            places = range(model.exog_names.index(name), p * n_equations, p)
         else:
-            known = [*model.exog_names, *[one for one in names if one not in model.exog_names]]
-            hint = did_you_mean(name, known) if isinstance(name, str) else ""
-            listed = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
-            raise InvalidArgument("prior", name, f"is no coefficient: they are {listed}{hint}")
-        for place in places:
-            if place in laws:
-                raise InvalidArgument("prior", name, "has another prior by another name: give one")
-            laws[place] = float(law.mean), float(law.sd)
+            place = names.index(name)
+            places = range(place, place + 1)
+        if not remedy and laws.keys() & {*places}:
+            remedy = "has another prior by another name: give one"
+        if remedy:
+            raise InvalidArgument("prior", name, remedy)
+        laws |= dict.fromkeys(places, (float(law.mean), float(law.sd)))
     return laws
 
 
@@ -247,19 +232,16 @@ def _prior_in_words(model: Any, prior: object) -> str:
     p = len(model.exog_names) * len(model.equations)
     of = " sd(scores)" if _is_decoded(model) else " sd(response)"
     unit = of if isinstance(outcome, Numeric) else ""
-    words = []
+    words = [f"{names[j]} {Normal(*law)!r}" for j, law in laws.items()]
     if isinstance(prior, Normal):
-        words.append(f"coefficients {prior!r}")
-    else:
-        words += [f"{names[j]} {Normal(*law)!r}" for j, law in laws.items()]
+        words = [f"coefficients {prior!r}"]
     if len([j for j in laws if j < p]) < p or (p == 0 and not model.threshold_names):
         rest = "other slopes" if laws else "slopes"
         words.append(f"{rest} Normal(0, {SLOPE:g}{unit} / sd(covariate))")
-    if isinstance(outcome, Categorical):
-        constant = model.constant
-        if model.threshold_names or (constant is not None and constant not in laws):
-            words.append("probabilities at the means of the covariates uniform")
-    elif model.constant is not None and model.constant not in laws:
+    free = model.constant is not None and model.constant not in laws
+    if isinstance(outcome, Categorical) and (model.threshold_names or free):
+        words.append("probabilities at the means of the covariates uniform")
+    elif free:
         words.append(f"level at the means of the covariates of sd {LEVEL:g}{unit}")
     if isinstance(outcome, Numeric) and p not in laws and not _is_decoded(model):
         words.append(f"log(sigma) of sd {SPREAD:g} about log sd(response)")
@@ -318,10 +300,7 @@ def _regression_check(
         return sums
 
     at = [np.flatnonzero(table.at == h) for h in range(len(table.channels))]
-    counts = [
-        summed(rows, np.eye(Q.shape[1])[table.codes[rows]] * weights[rows, None])
-        for rows, Q in zip(at, table.channels, strict=True)
-    ]
+    counts = [summed(rows, table.seen(rows, h) * weights[rows, None]) for h, rows in enumerate(at)]
     seen, simulated = np.zeros((2, len(used)))
     for s, theta in enumerate(used):
         channels = [Q.at(theta[size:]) for Q in matrices] or table.channels
@@ -333,8 +312,8 @@ def _regression_check(
             expected = summed(rows, law * times[:, None])
             drawn = summed(rows, rng.multinomial(times, law).astype(np.float64))
             there = expected > 0.0
-            seen[s] += float((((reported - expected) ** 2)[there] / expected[there]).sum())
-            simulated[s] += float((((drawn - expected) ** 2)[there] / expected[there]).sum())
+            seen[s] += pearson(reported[there], expected[there])
+            simulated[s] += pearson(drawn[there], expected[there])
     return TestResult(
         f"the reports on {model.endog_names} are such as the model predicts",
         float(seen.mean()),
@@ -353,6 +332,8 @@ def _share_beyond(density: RegressionDensity, z: Array, prior_draws: Array) -> f
     posterior there. The mean likelihood of draws from the prior that are twice as far out as
     all draws of the chains, over its sum with Laplace's approximation of the evidence at the mode.
     """
+    from scipy.special import expit, logsumexp
+
     mode = density.mode()
     sizes, axes = np.linalg.eigh(density.curvature(mode))
     sizes = np.maximum(sizes, _LEAST)
@@ -366,16 +347,9 @@ def _share_beyond(density: RegressionDensity, z: Array, prior_draws: Array) -> f
     far = some[(((some - mode) @ root) ** 2).sum(axis=1) > _FAR**2 * reach]
     if not len(far):
         return 0.0
-    logs = []
     with np.errstate(all="ignore"):
-        for i in range(0, len(far), _BLOCK):
-            block = far[i : i + _BLOCK]
-            prior = density.prior.evaluate(density.parameters(block))[0]
-            logs.append(density.evaluate(block)[0] - prior)
-    values = np.concatenate(logs)
-    values = values[np.isfinite(values)]
-    if not values.size:
-        return 0.0
-    most = float(values.max())
-    beyond = most + float(np.log(np.exp(values - most).sum() / len(some)))
-    return float(1.0 / (1.0 + np.exp(min(near - beyond, 700.0))))
+        blocks = [far[i : i + _BLOCK] for i in range(0, len(far), _BLOCK)]
+        prior = [density.prior.evaluate(density.parameters(block))[0] for block in blocks]
+        logs = np.concatenate([density.evaluate(block)[0] for block in blocks])
+    beyond = logsumexp(np.nan_to_num(logs - np.concatenate(prior), nan=-np.inf)) - np.log(len(some))
+    return float(expit(beyond - near))

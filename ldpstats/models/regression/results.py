@@ -2,9 +2,7 @@
 
 Default tests and intervals of coefficients are from the profile of the penalised likelihood: the
 interval of level 1 - alpha holds all values whose profile falls by less than half the squared
-quantile, and the p-value is of the fall at zero, so that they agree. Other tests are likelihood
-ratios, scores and Wald tests, and other tables compare the fit with a naive one. What is said of
-the true answers rests on `RegressionResults.law`; `effects`, `fitted`, `plots` compute it.
+quantile, and the p-value is of the fall at zero, so that they agree.
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,14 +19,13 @@ import pandas as pd
 
 from ldpstats.arguments import (
     Array,
-    did_you_mean,
     level,
-    numbers,
     one_of,
     probability,
+    real_number,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.estimators.regression import Maximum, Objective, ascend, search
+from ldpstats.estimators.regression import Maximum, Objective, maximise, search
 from ldpstats.hints import missing_attribute
 from ldpstats.inference.profiles import Probed, Profile
 from ldpstats.inference.regression import InformationShares
@@ -41,6 +39,7 @@ from ldpstats.likelihood.regression import (
     Ordered,
     ReportLaw,
     predictors_of,
+    scaled,
 )
 from ldpstats.models.layout import Frame, Heading, Table, in_turn
 from ldpstats.models.regression.coefficients import Coefficients, coefficient_labels, model_name
@@ -269,8 +268,7 @@ class RegressionResults(Coefficients):
         alone at the same estimate. `llnull`, `aic` and `bic` are of the same likelihood; `llr` is
         of all reports.
         """
-        assert self.law.assembled is not None
-        return conditional_value(self.law.assembled.likelihood, self.law.theta)
+        return conditional_value(self.law.respondents.likelihood, self.law.theta)
 
     @cached_property
     def _null(self) -> tuple[float, float]:
@@ -301,8 +299,7 @@ class RegressionResults(Coefficients):
     def llr(self) -> float:
         """Likelihood ratio statistic of all coefficients but the constant."""
         self._refuse_pseudo("llr")
-        assert self.law.assembled is not None
-        joint = self.law.assembled.likelihood.value(self.law.theta)
+        joint = self.law.respondents.likelihood.value(self.law.theta)
         return max(0.0, 2.0 * (joint - self._null[1]))
 
     @property
@@ -327,16 +324,19 @@ class RegressionResults(Coefficients):
         """Respondents less coefficients."""
         return float(self.nobs - len(self.shown))
 
-    def _refuse_pseudo(self, what: str) -> None:
-        """Refuse what needs a likelihood, where weights leave a pseudo-likelihood or none."""
-        data = self.model.data
+    def _refuse_pseudo(self, what: str, robust: bool = True, instead: str = "wald_test") -> None:
+        """Refuse what needs a likelihood; unless `robust`, one that knows the covariance."""
+        why = ""
         if self.method == "corrected":
-            raise NotAvailable(f"{what}: corrected scores have no likelihood: use wald_test")
-        if data.weights is not None:
-            raise NotAvailable(
-                f"{what}: weighted likelihoods are not those of the sample: use wald_test, "
-                "which knows the weights and the design"
-            )
+            why = f"corrected scores have no likelihood: use {instead}"
+        elif not robust and self.cov_type != "nonrobust":
+            why = f"the covariance is {self.cov_type}, which the likelihood does not know: use "
+            why += instead
+        elif robust and self.model.data.weights is not None:
+            why = f"weighted likelihoods are not those of the sample: use {instead}, which knows "
+            why += "the weights and the design"
+        if why:
+            raise NotAvailable(f"{what}: {why}")
 
     # -- tests and intervals of single coefficients --------------------------------------------
 
@@ -396,15 +396,8 @@ class RegressionResults(Coefficients):
         alpha = probability("alpha", alpha)
         if (alpha, method) not in self._limits:  # profiles take time, and a summary repeats them
             z = t_quantile(alpha, self._each_df)
-            if method == "profile" and self.method == "corrected":
-                raise NotAvailable(
-                    "profile: corrected scores have no likelihood: use method='wald'"
-                )
-            if method == "profile" and self.cov_type != "nonrobust" and not self.model.unknown:
-                raise NotAvailable(
-                    f"profile: the covariance is {self.cov_type}, which profiles do not know: use "
-                    "'wald'"
-                )
+            if method == "profile" and not self.model.unknown:
+                self._refuse_pseudo("profile", False, "method='wald'")
             if np.isinf(z).all():
                 limits = np.tile([-np.inf, np.inf], (len(self.shown), 1))
             elif method == "profile" or (method == "default" and not self.why_wald):
@@ -473,15 +466,11 @@ class RegressionResults(Coefficients):
             remedy = f"must be a mapping of coefficients to units, such as {example}"
             raise InvalidArgument("per", per, remedy)
         for name, value in ({} if per is None else per).items():
-            if not isinstance(name, str) or name not in known:
-                remedy = f"is no coefficient, which are {', '.join(known[:10])}"
-                hint = did_you_mean(name, tuple(known)) if isinstance(name, str) else ""
-                raise InvalidArgument("per", name, remedy + hint)
+            at = names.index(one_of("per", name, tuple(known)))
             argument, remedy = f"per[{name!r}]", "must be a positive finite number, such as 10"
-            move = numbers(argument, value, remedy)
-            if move.shape != () or not np.isfinite(move) or move <= 0.0:
+            moves[at] = real_number(argument, value, remedy)
+            if not 0.0 < moves[at] < np.inf:
                 raise InvalidArgument(argument, value, remedy)
-            moves[names.index(name)] = float(move)
         p, equations = len(names), len(model.equations)
         slopes = [j for j in range(p) if j != model.constant]
         table = self._tidy(alpha).iloc[[e * p + j for e in range(equations) for j in slopes]]
@@ -509,14 +498,16 @@ class RegressionResults(Coefficients):
         )
         if not self.penalises:
             return model.objective(None), here
-        objective, first = model.objective("jeffreys", self.theta), start(model.likelihood)
-        if self.penalty is not None:
-            top = here
+        objective, top, first = (
+            model.objective("jeffreys", self.theta),
+            here,
+            start(model.likelihood),
+        )
         # the likelihood was searched from many starts: the penalty moves its maximum, or brings it
         # home
-        elif self.infinite:
+        if self.penalty is None and self.infinite:
             top = search(objective, first, model.units, n_random=2).maximum
-        else:
+        elif self.penalty is None:
             top = search(objective, self.theta, model.units, [first], n_random=0).maximum
         return objective.bent_at(top.theta), top
 
@@ -545,9 +536,8 @@ class RegressionResults(Coefficients):
             df = model.nobs - len(model.data.names)
             drop = 0.5 * model.nobs * np.log1p(quantile**2 / df)
         # about the variances of the parameters, positive whatever the curvature
-        scale = np.sqrt(np.abs(np.diagonal(top.hessian)))
-        scale = np.where(scale > 0.0, scale, 1.0)
-        size, axes = np.linalg.eigh(-top.hessian / np.outer(scale, scale))
+        curved, scale = scaled(-top.hessian)
+        size, axes = np.linalg.eigh(curved)
         inverse = (axes / np.maximum(np.abs(size), 1e-6)) @ axes.T
         steps = quantile * np.sqrt(np.diagonal(inverse) / scale**2)[shown]
         steps = np.where(top.held[shown], _AT_BOUND, steps)
@@ -576,16 +566,13 @@ class RegressionResults(Coefficients):
             columns = {name: list(map(int, at)) for name, at in data.formula.terms.items()}
         else:
             columns = {name: [j] for j, name in enumerate(data.names)}
-        return {
-            name: [e * p + j for e in range(equations) for j in at]
-            for name, at in columns.items()
-            if at != [self.model.constant]
-        }
+        terms = {name: at for name, at in columns.items() if at != [self.model.constant]}
+        return {n: [e * p + j for e in range(equations) for j in at] for n, at in terms.items()}
 
     def _coefficients_of(self, term: Any) -> tuple[str, list[int]]:
         """A term, a coefficient, or several, in words and as places of coefficients."""
         data, terms = self.model.data, self._terms
-        p, equations = len(data.names), len(self.model.equations)
+        known, p = tuple(dict.fromkeys([*terms, *data.names])), len(data.names)
         if hasattr(term, "cov_params"):
             remedy = (
                 "is a fitted model, but takes the term to leave out, and fits the model without it "
@@ -596,39 +583,27 @@ class RegressionResults(Coefficients):
         if not isinstance(names, Sequence) or not names:
             remedy = f"must be the name of a term or coefficient, or a list: {', '.join(terms)}"
             raise InvalidArgument("term", term, remedy)
+        names = [one_of("term", name, known) for name in names]
         places: list[int] = []
-        for name in (str.__str__(one) if isinstance(one, str) else one for one in names):
-            if isinstance(name, str) and name in terms:
-                places += terms[name]
-            elif isinstance(name, str) and name in data.names:
-                j = list(data.names).index(name)
-                places += [e * p + j for e in range(equations)]
-            else:
-                remedy = f"is no term: they are {', '.join(terms)}"
-                known = [*terms, *data.names]
-                hint = did_you_mean(name, known) if isinstance(name, str) else ""
-                raise InvalidArgument("term", name, remedy + hint)
-        return ", ".join(map(str, names)), sorted(set(places))
+        for name in names:
+            of_all = p * len(self.model.equations)
+            places += terms[name] if name in terms else range(data.names.index(name), of_all, p)
+        return ", ".join(names), sorted(set(places))
 
     def _without(self, objective: Objective, fixed: Sequence[int]) -> Maximum:
         """The maximum with some coefficients zero, from where the others are and from none."""
         model = self.model
         free = np.ones(self.theta.shape, dtype=bool)
         free[list(fixed)] = False
-        first, zero = self.theta.copy(), start(model.likelihood)
-        first[~free] = 0.0
-        zero[~free] = 0.0
-        first[model.bounded] = np.clip(first[model.bounded], _INSIDE, 1.0 - _INSIDE)
+        inside = np.clip(self.theta, _INSIDE, 1.0 - _INSIDE)
+        first = np.where(free, np.where(model.bounded, inside, self.theta), 0.0)
+        zero = np.where(free, start(model.likelihood), 0.0)
         starts = [first] if model.is_exact else [first, zero]
         if self.infinite and not model.unknown:
             starts = [zero]
-        how: dict[str, Any] = {"units": model.units, "bounded": model.bounded}
-        met = [
-            ascend(objective, one, free, tolerance=_DECREMENT, **how)
-            for one in starts
-            if np.isfinite(objective.value(one))
-        ]
-        return max(met, key=lambda one: one.value)
+        how = free, 100, _DECREMENT, None, model.units, model.bounded
+        starts = [one for one in starts if np.isfinite(objective.value(one))]
+        return max((maximise(objective, one, *how) for one in starts), key=attrgetter("value"))
 
     def ratio_without(self, fixed: Sequence[int]) -> float:
         """Likelihood ratio statistic of coefficients, by place, that are zero."""
@@ -637,19 +612,17 @@ class RegressionResults(Coefficients):
 
     def score_statistic(self, fixed: Sequence[int]) -> tuple[float | None, str]:
         """Score statistic of the same; None where the information, named then, is singular."""
-        model = self.model
-        null = self._without(model.likelihood, fixed)
+        data, whole = self.model.data, self.model.likelihood
+        null = self._without(whole, fixed)
         free = ~null.held
         free[list(fixed)] = True
-        at = np.flatnonzero(np.isin(np.flatnonzero(free), fixed))
         information, how = -null.hessian, "observed information"
-        if model.unknown:
-            information, how = model.likelihood.expected(null.theta), "expected information"
-        elif (
-            model.data.is_categorical and model.likelihood.marginal is None and model.lists_reports
-        ):
-            information = model.assembled.expected().matrix(null.theta)
+        if self.model.unknown:
+            information, how = whole.expected(null.theta), "expected information"
+        elif data.is_categorical and whole.marginal is None and self.model.lists_reports:
+            information = self.model.assembled.expected().matrix(null.theta)
             how = "expected information"
+        at = np.flatnonzero(np.isin(np.flatnonzero(free), fixed))
         return partial_score(null.score[free], information[np.ix_(free, free)], at), how
 
     def lr_test(self, term: Any) -> TestResult:
@@ -661,13 +634,7 @@ class RegressionResults(Coefficients):
             Terms of the formula, or names of covariates. Other results are not taken: the model
             without the term is fitted here, to the same reports.
         """
-        if self.method == "corrected":
-            raise NotAvailable("lr_test: corrected scores have no likelihood: use wald_test")
-        if self.cov_type != "nonrobust":
-            raise NotAvailable(
-                f"lr_test: the covariance is {self.cov_type}, which the likelihood does not know: "
-                "use wald_test"
-            )
+        self._refuse_pseudo("lr_test", False)
         name, at = self._coefficients_of(term)
         how = "Likelihood ratio test" if self.penalty is None else "Penalised likelihood ratio"
         null = f"the coefficients of {name} are zero"
@@ -681,19 +648,22 @@ class RegressionResults(Coefficients):
         terms = self._terms
         index = pd.Index(list(terms), name="term", dtype=object)
         rows: list[tuple[float, ...]] = []
+        columns = ["llf_without", "LR", "df", "pvalue"]
         if self.method == "corrected" or self.cov_type != "nonrobust":
-            m = self.model.n_shown
-            theta, V = self.theta[:m], self.covariance_all[:m, :m]
-            for at in terms.values():
-                test = wald_contrast(theta, V, np.eye(m)[at], np.zeros(len(at)), self.degrees)
-                scale = len(at) if self.use_t else 1  # with a design chi-square is F times df
-                statistic = float(np.squeeze(test.statistic)) * scale
-                rows.append((statistic, len(at), float(np.squeeze(test.pvalue))))
-            return Table(rows, index=index, columns=["Wald", "df", "pvalue"])
+            columns = ["Wald", "df", "pvalue"]
+        m = self.model.n_shown
         for at in terms.values():
-            ratio, df = self.ratio_without(at), len(at)
-            rows.append((self.llf - ratio / 2.0, ratio, df, float(chi2_pvalue(ratio, df))))
-        return Table(rows, index=index, columns=["llf_without", "LR", "df", "pvalue"])
+            df = len(at)
+            if "LR" in columns:
+                ratio = self.ratio_without(at)
+                rows.append((self.llf - ratio / 2.0, ratio, df, float(chi2_pvalue(ratio, df))))
+                continue
+            theta, V = self.theta[:m], self.covariance_all[:m, :m]
+            test = wald_contrast(theta, V, np.eye(m)[at], np.zeros(df), self.degrees)
+            statistic, pvalue = (float(np.squeeze(v)) for v in (test.statistic, test.pvalue))
+            # with a design chi-square is F times df
+            rows.append((statistic * (df if self.use_t else 1), df, pvalue))
+        return Table(rows, index=index, columns=columns)
 
     def score_test(self, term: Any) -> TestResult:
         """Score test that all coefficients of a term are zero, from the model without it.
@@ -703,11 +673,7 @@ class RegressionResults(Coefficients):
         term : str or list of str
             As for `lr_test`.
         """
-        if self.method == "corrected" or self.model.data.weights is not None:
-            raise NotAvailable(
-                "score_test: it needs the likelihood of the sample: use wald_test, which knows "
-                "corrected scores, weights and designs"
-            )
+        self._refuse_pseudo("score_test")
         name, at = self._coefficients_of(term)
         statistic, how = self.score_statistic(at)
         if statistic is None:
@@ -735,35 +701,28 @@ class RegressionResults(Coefficients):
                 "question_test: the response is one group of reports: pass a list of Reports, one "
                 "for each way of asking"
             )
-        if self.method == "corrected" or data.weights is not None or self.penalty is not None:
+        self._refuse_pseudo("question_test")
+        if self.penalty is not None:
             raise NotAvailable("question_test: it needs the unpenalised likelihood of the sample")
-        if terms not in ("constant", "all"):
-            raise InvalidArgument("terms", terms, "must be 'constant' or 'all'")
-        sizes = [len(group) for group in data.response]
+        terms = one_of("terms", terms, ("constant", "all"))
+        sizes, names = [len(group) for group in data.response], list(data.names)
         at = np.repeat(np.arange(len(sizes)), sizes)
-        used = [g for g, size in enumerate(sizes) if size]
-        others = [(at == g).astype(np.float64) for g in used[1:]]
-        names = list(data.names)
-        columns: list[int | None] = [None]  # a level of its own, and covariates
+        columns = [len(names)]  # a level of its own, behind the covariates
         if terms == "all":
-            slopes = [j for j in range(len(names)) if j != model.constant]
             implied = model.constant is None and model.spans_constant
-            columns = [*slopes] if implied else [None, *slopes]
-        extra, added = [], []
-        for g, indicator in zip(used[1:], others, strict=True):
-            extra += [(j, indicator) for j in columns]
-            added += [f"{'level' if j is None else names[j]} in group {g + 1}" for j in columns]
+            slopes = [j for j in range(len(names)) if j != model.constant]
+            columns = [*slopes] if implied else [*columns, *slopes]
+        used = [g for g, size in enumerate(sizes) if size][1:]
+        added = [f"{[*names, 'level'][j]} in group {g + 1}" for g in used for j in columns]
         designs = []
         for X in data.designs:
-            new = [indicator if j is None else indicator * X[:, j] for j, indicator in extra]
-            designs.append(np.column_stack([X, *new]))
+            some = np.column_stack([X, np.ones(len(X))])[:, columns]
+            designs.append(np.hstack([X, *[(at == g)[:, None] * some for g in used]]))
         wider = type(model).of(replace(data, designs=designs, names=[*names, *added], formula=None))
         test: TestResult = wider.fit().lr_test(added)
-        what = "the level" if terms == "constant" else "the law"
-        null = (
-            f"{what} of the true answers given the covariates is the same however they were asked"
-        )
-        return replace(test, null=null)
+        what = "level" if terms == "constant" else "law"
+        null = f"the {what} of the true answers given the covariates is the same however they "
+        return replace(test, null=f"{null}were asked")
 
     def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array]:
         if isinstance(hypothesis, str):
@@ -915,25 +874,20 @@ class RegressionResults(Coefficients):
             return 1.0
         if self.infinite or self.method == "corrected":
             return float("nan")
-        whole, theta = self.law.assembled, self.law.theta
-        assert whole is not None
-        clear = whole.expected(theta)
+        whole, theta, m = self.law.respondents, self.law.theta, model.likelihood.n_outcome
+        clear = expected = whole.expected(theta)
         if (law := whole.law) is not None:
-            k = law.channels[0].shape[0]
-            rows = np.zeros(len(law.at), dtype=np.int64)
-            clear = replace(clear, law=ReportLaw((np.eye(k),), rows))
-        m = model.likelihood.n_outcome
+            channel = np.eye(len(law.channels[0]))
+            clear = replace(clear, law=ReportLaw((channel,), np.zeros_like(law.at)))
+        known: Array
         if model.unknown:
-            known: Array = np.linalg.inv(self.covariance_all[:m, :m])
+            known = np.linalg.inv(self.covariance_all[:m, :m])
         elif model.data.predictors:
             known = np.linalg.inv(np.linalg.inv(-self.hessian)[:m, :m])
         else:
-            known = whole.expected(theta).matrix(theta[:m])
-        sign, log_reports = np.linalg.slogdet(known)
-        other_sign, log_answers = np.linalg.slogdet(clear.matrix(theta[:m]))
-        if sign <= 0 or other_sign <= 0:
-            return float("nan")
-        return float(np.exp((log_reports - log_answers) / m))
+            known = expected.matrix(theta[:m])
+        signs, logs = np.linalg.slogdet(np.array([known, clear.matrix(theta[:m])]))
+        return float(np.exp((logs[0] - logs[1]) / m)) if (signs > 0.0).all() else float("nan")
 
     def _facts(self) -> dict[str, Any]:
         facts = super()._facts()

@@ -11,19 +11,16 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import pairwise
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, as_array, boolean, numbers
+from ldpstats.arguments import Array, boolean, numbers
 from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotIdentified
 from ldpstats.inference.regression import MOST_CLUSTERS, design_meat
-from ldpstats.labels import as_series, midpoints, missing_entries
+from ldpstats.labels import Codes, Labels, as_series, midpoints, missing_entries
 from ldpstats.likelihood.intercepts import GroupedLikelihood
 from ldpstats.likelihood.joint import decode
 from ldpstats.likelihood.parametric import PolynomialMatrix, crossed
@@ -53,10 +50,8 @@ from ldpstats.likelihood.regression import (
 )
 from ldpstats.mechanisms.base import common_labels
 from ldpstats.models.frequency.results import checked_scores
-from ldpstats.models.regression.formulas import columns_of, plain_numbers
+from ldpstats.models.regression.formulas import plain_numbers
 from ldpstats.reports.single import BitCounts, Counts, Reports, not_reports
-
-Codes = npt.NDArray[np.int64]
 
 _ALIASED = 1e-10  # share of a covariate that the others leave, up to which it is one of them
 _PLAIN = (str, int, float)  # labels of groups
@@ -83,32 +78,13 @@ class Grouping:
     @classmethod
     def of(cls, name: str, values: object, n: int) -> Grouping:
         """Groups of n respondents from a label of each: two at least, none missing."""
-        series = as_series(
-            name, pd.Series(values) if isinstance(values, pd.Categorical) else values
-        )
-        if len(series) != n:
-            remedy = f"must be {n} labels of groups, one for each report"
-            raise InvalidArgument(name, f"{len(series)} labels", remedy)
-        absent = missing_entries(name, series)
-        if absent.any():
-            remedy = "must have a label for each report: leave these out of the reports and of X"
-            raise InvalidArgument(
-                name, f"missing in row {_row_list(np.flatnonzero(absent))}", remedy
-            )
-        try:
-            codes, found = pd.factorize(series.astype(object))
-        except TypeError:  # lists and the like
-            remedy = "must be labels of groups: texts, numbers or categories"
-            raise InvalidArgument(name, series.tolist(), remedy) from None
+        codes, found = _row_labels(name, values, n)
         # as a document takes them
         labels = np.array([one if isinstance(one, _PLAIN) else str(one) for one in found], object)
         with suppress(TypeError):  # of several types they stay as they come
             order = np.argsort(labels, kind="stable")
             codes, labels = np.argsort(order)[codes], labels[order]
-        if len(labels) < 2:
-            remedy = "must have two groups at least: with one, its intercept is that of the model"
-            raise InvalidArgument(name, list(labels), remedy)
-        return cls(name, tuple(labels.tolist()), codes.astype(np.int64), 0)
+        return cls(name, tuple(labels.tolist()), codes, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +107,7 @@ class RegressionData:
     response: Any
     designs: Sequence[Array]
     names: Sequence[str]
-    categories: pd.Index[Any] | None = None
+    categories: Labels | None = None
     response_name: str = "y"
     offset: Array | None = None
     counts: Array | None = None
@@ -165,6 +141,23 @@ class RegressionData:
         return isinstance(self.outcome, Categorical)
 
     @property
+    def times(self) -> Array:
+        """How many respondents each row stands for, (n,)."""
+        return np.ones(self.n) if self.counts is None else np.asarray(self.counts, np.float64)
+
+    @property
+    def mass(self) -> Array:
+        """Sampling weights of the rows, or numbers of respondents, (n,)."""
+        return self.times if self.weights is None else np.asarray(self.weights, np.float64)
+
+    @property
+    def law_of_predictors(self) -> Separate | None:
+        """The linear predictors of the law of the private predictors."""
+        if self.marginal is None:
+            return None
+        return Separate(self.marginal.to_numpy(), len(self.designs) - 1)
+
+    @property
     def questions(self) -> list[tuple[str, Sequence[Reports]]]:
         """Names and groups of reports of the private response and predictors."""
         response = [(self.response_name, self.response)] if self.is_private else []
@@ -172,18 +165,21 @@ class RegressionData:
 
     def mechanisms(self) -> list[Any]:
         """All mechanisms, of response and predictors."""
-        found: list[Any] = []
-        for _, groups in self.questions:
-            found += map(attrgetter("mechanism"), groups)
-        return found
+        return [group.mechanism for _, groups in self.questions for group in groups]
 
     @property
     def epsilon(self) -> float:
         """The largest that a respondent spent on all questions; infinite where there are none."""
-        total, questions = 0.0, self.questions
-        for _, groups in questions:
-            total += max(map(attrgetter("mechanism.epsilon"), groups))
-        return float(total) if questions else float("inf")
+        spent = [max(one.mechanism.epsilon for one in groups) for _, groups in self.questions]
+        return float(sum(spent)) if spent else float("inf")
+
+    @property
+    def design_facts(self) -> dict[str, Any]:
+        """The weights or design of respondents, where there are any, for tables of models."""
+        if self.facts is not None:
+            words = self.facts.design  # which names weights where there is nothing else
+            return {"design": words if words.startswith("weights") else f"weights; {words}"}
+        return {} if self.weights is None else {"design": "weights"}
 
 
 class Named:
@@ -207,7 +203,7 @@ class Named:
         return self.data.response_name
 
     @property
-    def categories(self) -> pd.Index[Any] | None:
+    def categories(self) -> Labels | None:
         """Categories of the outcome."""
         return self.data.categories
 
@@ -273,8 +269,16 @@ def response_data(
     scores: Any = None,
 ) -> RegressionData:
     """The data of a regression of reports on covariates, from what a caller passed."""
-    groups = report_groups(reports)
-    first = groups[0].mechanism
+    groups: list[Any] = list(reports) if isinstance(reports, list | tuple) else [reports]
+    for i, one in enumerate(groups):
+        at = "reports" if len(groups) == 1 else f"reports[{i}]"
+        if isinstance(one, Counts | BitCounts):
+            remedy = "are counts, which have no rows: pass the Reports, one for each row of X"
+            raise InvalidArgument(at, one, remedy)
+        if not isinstance(one, Reports):
+            raise not_reports(at, one, "must be Reports, or a list of them for several groups")
+    if not sum(map(len, groups)):
+        raise InvalidArgument("reports", reports, "hold no report: there is nothing to fit")
     mechanisms = [group.mechanism for group in groups]
     labels = common_labels(mechanisms, candidates, "groups of one regression")
     k = len(labels)
@@ -283,7 +287,7 @@ def response_data(
             f"have {k} categories, and a {model} model is for two: use PrivatizedMNLogit or "
             "PrivatizedOrderedModel, or join categories with ldpstats.Lumped"
         )
-        raise InvalidArgument("reports", str(first), remedy)
+        raise InvalidArgument("reports", str(mechanisms[0]), remedy)
     if k < 2 and model != "linear":
         raise InvalidArgument("reports", labels.tolist(), "must have two categories at least")
     n, n_missing = sum(map(len, groups)), sum(group.n_missing for group in groups)
@@ -295,7 +299,11 @@ def response_data(
         plain = plain_numbers(labels) or midpoints(labels) is not None
         pair = scores is None and k == 2 and not plain
         scores = np.array([0.0, 1.0]) if pair else checked_scores(scores, labels)
-    counts = None if freq_weights is None else whole_weights("freq_weights", freq_weights, n)
+    counts = None
+    if freq_weights is not None:
+        counts = row_weights("freq_weights", freq_weights, n)
+        remedy = "must be a whole number of respondents; weights of a survey are weights="
+        _refuse_row("freq_weights", counts, counts != np.floor(counts), remedy)
     total = None if weights is None else row_weights("weights", weights, n)
     if total is not None and counts is not None and not (total * counts).any():
         raise InvalidArgument("weights", weights, "are all zero where freq_weights are not")
@@ -328,24 +336,6 @@ def outcome_of(model: str, k: int, grouped: bool = False) -> Outcome:
     return numeric.get(model) or Binary(model)
 
 
-# -- reports -----------------------------------------------------------------------------------
-
-
-def report_groups(reports: object) -> list[Reports]:
-    """The groups of respondents, whose rows follow one another; not counts, and not empty."""
-    groups: list[Any] = list(reports) if isinstance(reports, list | tuple) else [reports]
-    for i, one in enumerate(groups):
-        name = "reports" if len(groups) == 1 else f"reports[{i}]"
-        if isinstance(one, Counts | BitCounts):
-            remedy = "are counts, which have no rows: pass the Reports, one for each row of X"
-            raise InvalidArgument(name, one, remedy)
-        if not isinstance(one, Reports):
-            raise not_reports(name, one, "must be Reports, or a list of them for several groups")
-    if not sum(map(len, groups)):
-        raise InvalidArgument("reports", reports, "hold no report: there is nothing to fit")
-    return groups
-
-
 # -- scores of the answers, each estimated without bias from its report ------------------------
 
 
@@ -376,12 +366,9 @@ def pseudo_response(
             noise += float(scores @ decoded.noise @ scores)
             is_open = is_open or decoded.is_open
             if decoded.unlisted > _CERTAIN:
-                warnings.warn(
-                    "candidates: the reports indicate that other answers exist, and the scores of "
-                    "these are wrong: list more candidates",
-                    IncompleteListWarning,
-                    4,
-                )
+                words = "candidates: the reports indicate that other answers exist, and the scores "
+                words += "of these are wrong: list more candidates"
+                warnings.warn(words, IncompleteListWarning, 4)
         start = end
     return PseudoResponse(values, noise, is_open)
 
@@ -403,16 +390,16 @@ def covariates(X: object, n: int, n_missing: int = 0, name: str = "X") -> tuple[
             values[:, j] = _column(X.iloc[:, j], f"{name}[{label!r}]")
     else:
         remedy = f"must be a table or an array of numbers with {n} rows, one for each report"
-        array = numbers(name, X, remedy)
-        values = array[:, None] if array.ndim == 1 else array
+        values = numbers(name, X, remedy)
+        values = values[:, None] if values.ndim == 1 else values
         if values.ndim != 2:
-            raise InvalidArgument(name, f"array of shape {array.shape}", remedy)
+            raise InvalidArgument(name, f"array of shape {values.shape}", remedy)
         names = [f"x{j + 1}" for j in range(values.shape[1])]
-        for j in range(len(names)):
-            _finite(f"{name}[:, {j}]", values[:, j])
-        constant = np.flatnonzero(np.ptp(values, axis=0) == 0.0) if len(values) else np.zeros(0)
-        if constant.size:
-            names = names[:-1]
+        for j, column in enumerate(values.T):
+            _finite(f"{name}[:, {j}]", column)
+        constant: Any = np.flatnonzero((values == values[:1]).all(axis=0)) if len(values) else []
+        if len(constant):
+            names.pop()
             names.insert(int(constant[0]), "const")
     if len(values) != n:
         more = ""
@@ -429,55 +416,49 @@ def covariates(X: object, n: int, n_missing: int = 0, name: str = "X") -> tuple[
     return values, names
 
 
-def _column(column: pd.Series[Any], name: str) -> Array:
-    """Finite numbers of a column, (n,)."""
+def _column(column: pd.Series[Any], name: str, may_miss: bool = False) -> Array:
+    """Finite numbers of a column, (n,); NaN where one is missing, if one may."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         remedy = "is categorical: make dummies of it, or use a formula"
         raise InvalidArgument(name, f"{len(column)} rows", remedy)
     absent = column.isna().to_numpy()
-    if absent.any():
+    if absent.any() and not may_miss:
         rows = _row_list(np.flatnonzero(absent))
         remedy = f"is missing in row {rows}: leave out these rows of X and of the reports"
         raise InvalidArgument(name, f"{int(absent.sum())} missing values", remedy)
     plain = column.dtype != object and not pd.api.types.is_extension_array_dtype(column.dtype)
-    values = column.to_numpy(dtype=None if plain else object)
-    remedy = "must be finite numbers; make dummies of text, or use a formula"
-    return _finite(name, numbers(name, values, remedy))
+    values = column.to_numpy(dtype=None if plain else object, copy=True)
+    if not plain:
+        values[absent] = np.nan
+    kind = "numbers" if may_miss else "finite numbers"
+    found = numbers(name, values, f"must be {kind}; make dummies of text, or use a formula")
+    return found if may_miss else _finite(name, found)
 
 
 def _finite(name: str, values: Array) -> Array:
-    bad = ~np.isfinite(values)
-    if bad.any():
-        row = int(np.argmax(bad))
-        remedy = "must be finite numbers: correct it, or leave out the row and its report"
-        raise InvalidArgument(f"{name}, row {row + 1}", float(values[row]), remedy)
+    remedy = "must be finite numbers: correct it, or leave out the row and its report"
+    _refuse_row(name, values, ~np.isfinite(values), remedy)
     return values
 
 
-def new_covariates(data: RegressionData, name: str, exog: Any) -> tuple[Array, pd.Index[Any]]:
+def _refuse_row(name: str, values: Array, bad: Array, remedy: str) -> None:
+    """Refuse the first value that is bad."""
+    for row in np.flatnonzero(bad)[:1].tolist():
+        raise InvalidArgument(f"{name}, row {row + 1}", float(values[row]), remedy)
+
+
+def new_covariates(data: RegressionData, name: str, exog: Any) -> tuple[Array, Labels]:
     """Covariates of other respondents, (m, p), NaN where one is missing, and labels of the rows."""
     p = len(data.names)
     remedy = f"must be a table or an array with the {p} columns of X: {', '.join(data.names[:8])}"
     if isinstance(exog, pd.DataFrame):
-        columns_of(name, exog)
         named = exog.set_axis([str(one) for one in exog.columns], axis=1)
-        lacking = [one for one in data.names if one not in named.columns]
-        if lacking:
-            raise InvalidArgument(f"{name}, column", lacking[0], "no such column")
-        twice = [one for one in data.names if list(named.columns).count(one) > 1]
-        if twice:
-            raise InvalidArgument(f"{name}, column", twice[0], "is the name of several columns")
-        index, columns = exog.index, []
-        text = "must be numbers; make dummies of text, or fit the model with a formula"
         for one in data.names:
-            column = named[one]
-            kind = column.dtype
-            if isinstance(kind, pd.CategoricalDtype) or pd.api.types.is_datetime64_any_dtype(kind):
-                raise InvalidArgument(f"{name}[{one!r}]", str(kind), text)
-            values = column.astype(object).to_numpy(copy=True)
-            values[column.isna().to_numpy()] = np.nan
-            columns.append(numbers(f"{name}[{one!r}]", values.tolist(), text).astype(np.float64))
-        X = np.column_stack(columns)
+            if (times := list(named.columns).count(one)) != 1:
+                how = "is the name of several columns" if times else "no such column"
+                raise InvalidArgument(f"{name}, column", one, how)
+        index = exog.index
+        X = np.column_stack([_column(named[one], f"{name}[{one!r}]", True) for one in data.names])
     else:
         if isinstance(exog, pd.Series):
             exog = exog.to_numpy()
@@ -497,31 +478,28 @@ def refuse_aliased(designs: Sequence[Array], names: Sequence[str], ordered: bool
 
     If `ordered`, thresholds stand for a constant.
     """
-    p, n = designs[0].shape[1], sum(len(X) for X in designs)
+    p, n = designs[0].shape[1], sum(map(len, designs))
     constant = constant_column(designs) if p else None
     centred = ordered or constant is not None
-    mean = sum(X.sum(axis=0) for X in designs) / n if centred else np.zeros(p)
+    mean = sum(X.sum(axis=0) for X in designs) / n if centred else 0.0
     gram = np.sum([(X - mean).T @ (X - mean) for X in designs], axis=0)
-    size = np.sqrt(np.asarray(sum((X**2).sum(axis=0) for X in designs)))
+    size = np.sqrt(np.sum([(X**2).sum(axis=0) for X in designs], axis=0))
+    length = np.sqrt(np.diagonal(gram))
+    varies = length > _ALIASED * size
+    unit = np.where(varies, length, 1.0)
+    inner = gram / np.outer(unit, unit)
     kept: list[int] = []
     words: list[str] = []
     for j in range(p):
         if j == constant and not ordered:
             continue
-        length = np.sqrt(gram[j, j])
-        rest, shares = length**2, np.zeros(0)
-        if kept and length > 0.0:
-            inner = gram[np.ix_(kept, kept)]
-            scale = np.sqrt(np.diagonal(inner))
-            beside = gram[kept, j] / scale
-            shares = np.linalg.solve(inner / np.outer(scale, scale), beside)
-            rest -= beside @ shares
-        if length > _ALIASED * size[j] and rest > _ALIASED * length**2:
-            kept.append(j)
-        elif length <= _ALIASED * size[j]:
+        shares = np.linalg.solve(inner[np.ix_(kept, kept)], inner[kept, j])
+        if not varies[j]:
             words.append(f"{names[j]} is {'constant' if size[j] else 'zero in every row'}")
+        elif 1.0 - inner[kept, j] @ shares > _ALIASED:
+            kept.append(j)
         else:
-            parts = [names[i] for i, b in zip(kept, shares, strict=True) if abs(b) > 1e-7 * length]
+            parts = [names[i] for i, b in zip(kept, shares, strict=True) if abs(b) > 1e-7]
             more = f" and {len(parts) - _SHOWN} more" if len(parts) > _SHOWN else ""
             others = ", ".join(map(repr, parts[:_SHOWN])) + more
             words.append(f"{names[j]} is a linear combination of {others}")
@@ -536,31 +514,18 @@ def refuse_aliased(designs: Sequence[Array], names: Sequence[str], ordered: bool
 
 def row_numbers(name: str, value: object, n: int) -> Array:
     """Finite numbers, one for each row, shape (n,)."""
-    numeric = value.to_numpy() if isinstance(value, pd.Series) else value
+    values = value.to_numpy() if isinstance(value, pd.Series) else value
     remedy = f"must be {n} finite numbers, one for each report"
-    return _finite(name, numbers(name, numeric, remedy, (n,)))
+    return _finite(name, numbers(name, values, remedy, (n,)))
 
 
 def row_weights(name: str, value: object, n: int) -> Array:
     """Weights of the rows, not negative and not all zero."""
     weights = row_numbers(name, value, n)
-    if (weights < 0.0).any():
-        row = int(np.argmax(weights < 0.0))
-        raise InvalidArgument(f"{name}, row {row + 1}", weights[row].item(), "must not be negative")
+    _refuse_row(name, weights, weights < 0.0, "must not be negative")
     if not weights.any():
         raise InvalidArgument(name, value, "are all zero: no row would count")
     return weights
-
-
-def whole_weights(name: str, value: object, n: int) -> Array:
-    """How many respondents each row stands for."""
-    times = row_weights(name, value, n)
-    broken = times != np.floor(times)
-    if broken.any():
-        row = int(np.argmax(broken))
-        remedy = "must be a whole number of respondents; weights of a survey are weights="
-        raise InvalidArgument(f"{name}, row {row + 1}", times[row].item(), remedy)
-    return times
 
 
 def cluster_options(
@@ -587,23 +552,33 @@ def cluster_options(
             f"{' and '.join(map(repr, may))}"
         )
         raise InvalidArgument("cov_kwds", sorted(map(str, options)), remedy)
-    name, groups = "cov_kwds['groups']", options["groups"]
-    remedy = f"must be {n} labels of clusters, one for each report"
-    values = groups if isinstance(groups, pd.Series | pd.Index) else as_array(name, groups, remedy)
-    if values.ndim != 1 or len(values) != n:
-        raise InvalidArgument(name, f"array of shape {values.shape}", remedy)
-    codes, labels = pd.factorize(values)
-    if (codes < 0).any():
-        rows = _row_list(np.flatnonzero(codes < 0))
-        raise InvalidArgument(name, f"missing in row {rows}", remedy)
-    if len(labels) < 2:
-        raise InvalidArgument(name, labels.tolist(), "must name at least two clusters")
+    codes, labels = _row_labels("cov_kwds['groups']", options["groups"], n)
     correct = options.get("use_correction")
     if correct is not None:
         correct = boolean("cov_kwds['use_correction']", correct)
     elif len(labels) > MOST_CLUSTERS:
         correct = True
-    return codes.astype(np.int64), correct
+    return codes, correct
+
+
+def _row_labels(name: str, values: object, n: int) -> tuple[Codes, Labels]:
+    """Codes of a label of each of n rows, none of them missing, and the labels, at least two."""
+    series = as_series(name, pd.Series(values) if isinstance(values, pd.Categorical) else values)
+    if len(series) != n:
+        remedy = f"must be {n} labels of groups, one for each report"
+        raise InvalidArgument(name, f"{len(series)} labels", remedy)
+    absent = missing_entries(name, series)
+    if absent.any():
+        remedy = "must have a label for each report: leave these out of the reports and of X"
+        raise InvalidArgument(name, f"missing in row {_row_list(np.flatnonzero(absent))}", remedy)
+    try:
+        codes, labels = pd.factorize(series.astype(object))
+    except TypeError:  # lists and the like
+        remedy = "must be labels of groups: texts, numbers or categories"
+        raise InvalidArgument(name, series.tolist(), remedy) from None
+    if len(labels) < 2:
+        raise InvalidArgument(name, list(labels), "must have two groups at least")
+    return codes.astype(np.int64), labels
 
 
 def _row_list(rows: Codes) -> str:
@@ -629,11 +604,10 @@ class Assembled:
     counts: Array
     law: ReportLaw | None
 
-    @cached_property
-    def squares(self) -> Array:
-        """Sum of the squared weights of the respondents of each row, (u,)."""
-        counts = np.maximum(self.counts, 1.0)  # rows that stand for nobody have none
-        return np.bincount(self.place, self.weights**2 / counts, self.likelihood.n)
+    def take(self, rows: Any, weights: Array) -> Assembled:
+        """Some rows of the likelihood, with other weights."""
+        law = self.law and self.law.take(rows)
+        return replace(self, likelihood=self.likelihood.take(rows, weights), law=law)
 
     def expected(self, theta: Array | None = None) -> ExpectedInformation:
         """Expected information of the outcome's parameters.
@@ -650,29 +624,28 @@ class Assembled:
 
 def assemble(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
     """The likelihood of the data; `unknown` are parameters of devices."""
-    n = data.n
-    scale = np.zeros(n)
+    n, m = data.n, len(unknown)
+    scale, none = np.zeros(n), np.zeros(n, dtype=np.int64)
     law: ReportLaw | None = None
     seen: Any = data.response
+    matrices: list[PolynomialMatrix] = []
     if data.is_categorical:
         assert data.categories is not None
-        k = len(data.categories)
-        matrices = [PolynomialMatrix.constant(np.eye(k), len(unknown))]
+        k, listed = len(data.categories), data.candidates.get(data.response_name)
         if unknown:  # the likelihoods of the reports are not known
+            matrices = [PolynomialMatrix.constant(np.eye(k), m)]
             if data.is_private:
-                matrices, seen = _polynomials(data.response, unknown)
+                matrices, seen = _polynomials(seen, unknown)
             table = np.full((sum(Q.shape[2] for Q in matrices), k), np.nan)
             seen = Seen(table, np.asarray(seen, dtype=np.int64))
         elif data.is_private:
-            listed = data.candidates.get(data.response_name)
-            seen, logs = likelihoods(data.response, listed)
-            scale = scale + logs
-            channels = [report_channel(reports, listed) for reports in data.response]
-            sizes = [len(reports) for reports in data.response]
-            law = ReportLaw(tuple(channels), np.repeat(np.arange(len(sizes)), sizes))
+            channels = [report_channel(reports, listed) for reports in seen]
+            at = np.repeat(np.arange(len(seen)), [len(reports) for reports in seen])
+            law = ReportLaw(tuple(channels), at)
+            seen, scale = likelihoods(seen, listed)
         else:
             seen = Seen(np.eye(k), np.asarray(seen, dtype=np.int64))
-            law = ReportLaw((np.eye(k),), np.zeros(n, dtype=np.int64))
+            law = ReportLaw((np.eye(k),), none)
     each = []
     for name, groups in data.predictors.items():
         if any(group.mechanism.unknown for group in groups):
@@ -681,34 +654,29 @@ def assemble(data: RegressionData, unknown: Sequence[str] = ()) -> Assembled:
         else:
             reported, logs = likelihoods(groups, data.candidates.get(name))
             scale = scale + logs
-            each.append((PolynomialMatrix.constant(reported.table.T, len(unknown)), reported.at))
-    nobody = PolynomialMatrix.constant(np.ones((1, 1)), len(unknown)), np.zeros(n, dtype=np.int64)
-    private, at = crossed(each or [nobody])
+            each.append((PolynomialMatrix.constant(reported.table.T, m), reported.at))
+    private, at = crossed(each or [(PolynomialMatrix.constant(np.ones((1, 1)), m), none)])
     B: Seen | None = None
     if data.predictors:
         known = np.full(private.shape[:0:-1], np.nan) if unknown else private.at(np.zeros(0)).T
         B = Seen(np.ascontiguousarray(known), at)
-    counts = np.ones(n) if data.counts is None else np.asarray(data.counts, dtype=np.float64)
-    weights = counts if data.weights is None else np.asarray(data.weights, dtype=np.float64)
-    weights = weights * (counts.sum() / weights.sum())
+    counts = data.times
+    weights = data.mass * (counts.sum() / data.mass.sum())
     likelihood = RegressionLikelihood(
         outcome=data.outcome,
         designs=tuple(predictors_of(data.outcome, X, data.offset) for X in data.designs),
         seen=seen,
         weights=weights,
         B=B,
-        marginal=None
-        if data.marginal is None
-        else Separate(data.marginal.to_numpy(dtype=np.float64), len(data.designs) - 1),
+        marginal=data.law_of_predictors,
         constant=float(weights @ scale),
     )
-    if data.groups is not None:
-        grouping, own = data.groups, vars(likelihood)
-        likelihood = GroupedLikelihood(**own, group=grouping.codes, n_nodes=grouping.n_nodes)
+    if (own := data.groups) is not None:
+        likelihood = GroupedLikelihood(**vars(likelihood), group=own.codes, n_nodes=own.n_nodes)
     likelihood, kinds = distinct_rows(likelihood, law)
     if unknown:
-        own = vars(likelihood)
-        likelihood = ParametricRegression(**own, matrices=tuple(matrices), private=private)
+        more: Any = {"matrices": tuple(matrices), "private": private}
+        likelihood = ParametricRegression(**vars(likelihood), **more)
     if kinds is None:
         return Assembled(likelihood, np.arange(n), weights, counts, law)
     first, place = kinds
@@ -722,16 +690,17 @@ def _polynomials(
     from ldpstats.models.parameters import polynomial_matrix
 
     matrices = [polynomial_matrix(group.mechanism, unknown) for group in groups]
-    before = np.cumsum([0, *(Q.shape[2] for Q in matrices)])
-    return matrices, np.concatenate(
-        [group.y.astype(np.int64) + at for group, at in zip(groups, before, strict=False)]
-    )
+    before = np.cumsum([0, *(Q.shape[2] for Q in matrices[:-1])])
+    pairs = zip(groups, before, strict=True)
+    return matrices, np.concatenate([group.y.astype(np.int64) + at for group, at in pairs])
 
 
 def sandwich_meat(data: RegressionData, whole: Assembled, cov_type: str, rows: Array) -> Array:
     """Covariance of the weighted sum of rows, (m, m): "HC0", or that of the survey's design."""
     if cov_type != "design":
-        return np.asarray((rows * whole.squares[:, None]).T @ rows)
+        counts = np.maximum(whole.counts, 1.0)  # rows that stand for nobody have none
+        squares = np.bincount(whole.place, whole.weights**2 / counts, len(rows))
+        return (rows * squares[:, None]).T @ rows
     assert data.weights is not None
     at = np.full(data.sample.w.shape, -1, dtype=np.int64)
     at[data.inside] = whole.place
@@ -743,19 +712,17 @@ def distinct_rows(
 ) -> tuple[RegressionLikelihood, tuple[Codes, Codes] | None]:
     """The likelihood with rows that are alike made one, and the first and place of these."""
     seen, B, marginal = likelihood.seen, likelihood.B, likelihood.marginal
-    columns = [seen.at if isinstance(seen, Seen) else seen]
-    if B is not None:
-        columns.append(B.at)
-    if law is not None and len(law.channels) > 1:
-        columns.append(law.at)
-    if likelihood.designs[0].offset is not None:
-        columns.append(likelihood.designs[0].offset)
-    if likelihood.group is not None:
-        columns.append(likelihood.group)
-    columns += [design.X for design in likelihood.designs]
-    if marginal is not None:
-        columns.append(marginal.X)
-    kinds = alike(columns) if likelihood.n > 1 else None
+    columns = [
+        seen.at if isinstance(seen, Seen) else seen,
+        None if B is None else B.at,
+        law.at if law is not None and len(law.channels) > 1 else None,
+        likelihood.designs[0].offset,
+        likelihood.group,
+        *(design.X for design in likelihood.designs),
+        None if marginal is None else marginal.X,
+    ]
+    there = [one for one in columns if one is not None]
+    kinds = alike(there) if likelihood.n > 1 else None
     if kinds is None:
         return likelihood, None
     first, place = kinds
@@ -775,9 +742,8 @@ def report_channel(reports: Reports, candidates: Any = None) -> Array:
         return Q[:, Q.any(axis=0)]
     decoding = decode(reports, None, candidates)
     k = decoding.k
-    even = np.full(k, 1.0 / k)
-    variance = float(np.trace(decoding.noise_at(even))) + 1.0 - 1.0 / k
-    kept = min(1.0, np.sqrt((1.0 - 1.0 / k) / variance))
+    noise, own = np.trace(decoding.noise_at(np.full(k, 1.0 / k))), 1.0 - 1.0 / k
+    kept = min(1.0, np.sqrt(own / (noise + own)))
     return np.asarray(kept * np.eye(k) + (1.0 - kept) / k)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
@@ -17,19 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import (
-    Array,
-    boolean,
-    level,
-    one_of,
-)
+from ldpstats.arguments import Array, boolean, level, one_of
 from ldpstats.documents import Document, read
-from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
-from ldpstats.inference.designs.linearisation import (
-    Ratios,
-    Totals,
-    checked,
-)
+from ldpstats.errors import LDPWarning, NotAvailable
+from ldpstats.inference.designs.linearisation import Ratios, Totals, checked
 from ldpstats.inference.designs.tests import (
     Counted,
     Differences,
@@ -41,8 +32,10 @@ from ldpstats.inference.designs.tests import (
     t_bounds,
 )
 from ldpstats.inference.intervals import edge_normal, edge_range
+from ldpstats.labels import Codes
 from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.models.layout import (
+    ESTIMATES,
     Body,
     Fit,
     Frame,
@@ -52,13 +45,8 @@ from ldpstats.models.layout import (
     figures,
     interval_note,
 )
-from ldpstats.models.results import (
-    Results,
-    group_label,
-    several_worded,
-)
+from ldpstats.models.results import Results, group_label, several_worded
 
-Codes = npt.NDArray[np.int64]
 Limits = Callable[[Codes, Array], Array]  # of the estimates at some places, at critical values
 
 
@@ -116,9 +104,9 @@ class DesignResults(Results):
         return self._series(self.domains.df[self._domain_of], "df")
 
     @property
-    def _unknown(self) -> npt.NDArray[np.bool_]:
+    def _unknown(self) -> Array:
         """Estimates of domains in one sampling unit, (q,)."""
-        return np.asarray(self.domains.alone[self._domain_of])
+        return self.domains.alone[self._domain_of]
 
     def _se(self, which: Uncertain) -> Array:
         return np.where(self._unknown, np.nan, which.bse())
@@ -181,7 +169,7 @@ class DesignResults(Results):
     def _sample_pairs(self) -> tuple[list[Pair], list[Pair]]:
         """How the sample was drawn, and what is estimated from it: left and right of a header."""
         facts = self.sample
-        left = [("Design:", facts.design), ("Variance:", facts.variance)]
+        left: list[Pair] = [("Design:", facts.design), ("Variance:", facts.variance)]
         if facts.n_units:
             strata = "strata" if facts.n_strata > 1 else "stratum"
             left.append(("Units:", f"{facts.n_units} in {facts.n_strata} {strata}"))
@@ -196,19 +184,19 @@ class DesignResults(Results):
 
     def _interval_notes(self, frame: Frame, uncut: Frame, alpha: float, source: str) -> list[str]:
         df = self.df.to_numpy()
-        law = f"{self.intervals}, t quantiles with "
-        law += f"{_range(*np.maximum([df.min(), df.max()], 1.0))} df"
+        law = f"{self.intervals}, t quantiles with {_range(np.maximum(df, 1.0))} df"
         law += " of each domain" * bool(self.domains.by)
-        notes = [interval_note(alpha, law, frame, source)]
-        notes.append(
+        notes = [
+            interval_note(alpha, law, frame, source),
             "deff design: variance without noise over that of a simple random sample; deff "
-            "privacy: variance over that without noise."
-        )
+            "privacy: variance over that without noise.",
+        ]
         inner = (frame["lower"] > 0.0) & (frame["upper"] < 1.0)  # of others it is mostly chance
         known = frame["effective_n"][inner].dropna()
         if len(known):
-            size = _range(known.min(), known.max())
-            notes.append(f"Effective sample size: {size} true answers of a simple random sample.")
+            notes.append(
+                f"Effective sample size: {_range(known)} true answers of a simple random sample."
+            )
         # a variance on so many degrees of freedom has a relative standard error of sqrt(2 / df)
         spread = frame["deff_privacy"] * np.sqrt(2.0 / np.maximum(frame["df"], 1.0))
         doubtful = int(((frame["deff_privacy"] > 2.0) & (spread > 0.5)).sum())
@@ -239,11 +227,9 @@ class DesignResults(Results):
     def _tidy(self, alpha: float) -> pd.DataFrame:
         from scipy.special import stdtr
 
-        from ldpstats.models.results import tidy_names
-
         df = np.maximum(self.df.to_numpy(), 1.0)  # as for intervals
         p = 2.0 * stdtr(df, -np.abs(self.tvalues.to_numpy()))
-        return tidy_names(self.summary_frame(alpha)).assign(p_value=p)
+        return super()._tidy(alpha).assign(p_value=p)
 
     def _facts(self) -> dict[str, Any]:
         own = {"nobs": self.nobs, "df_resid": self.sample.df}
@@ -257,8 +243,6 @@ class DesignResults(Results):
         domains = values["domains"]
         labels = tuple(group_label(label, domains.by) for label in domains.labels)
         values["domains"] = replace(domains, labels=labels)
-        arrays = ("sizes", "df", "df_free", "spread", "alone")
-        check_shapes({name: (getattr(domains, name), (len(labels),)) for name in arrays})
         return super()._restored(values)
 
     # -- intervals ---------------------------------------------------------------------------
@@ -338,8 +322,7 @@ class DesignResults(Results):
             own = np.repeat(alone, T.size // alone.size)
             se[np.flatnonzero(rows)[defined.jacobian(T)[:, own].any(axis=1)]] = np.nan
         bounds = t_bounds(value, se, critical(np.broadcast_to(df, value.shape), alpha))
-        columns = {"estimate": value, "se": se, "lower": bounds[:, 0], "upper": bounds[:, 1]}
-        return pd.DataFrame(columns, index=index)
+        return pd.DataFrame(np.column_stack([value, se, bounds]), index, ESTIMATES)
 
     def totals(self, alpha: float = 0.05) -> pd.DataFrame:
         """Estimated numbers of persons (Horvitz-Thompson), with t intervals.
@@ -367,7 +350,8 @@ class DesignResults(Results):
         persons = (shares.B @ self.totals_law.estimate)[:, None]
         unseen = (table["se"] == 0.0).to_numpy()[:, None]
         ends = np.where(unseen, self.conf_int(alpha) * persons, table[["lower", "upper"]])
-        return table.assign(lower=ends[:, 0], upper=ends[:, 1])
+        table[["lower", "upper"]] = ends
+        return table
 
     def _ratio(
         self, sets: Array, disjoint: bool, alpha: float, method: str, index: Any
@@ -397,9 +381,9 @@ class DesignResults(Results):
         high = np.where(high <= 0.0, most / q, high)  # a limit of its own, as of a share
         one = (table["se"].to_numpy()[above] == 0.0) & (V[:2] > 0.0).all(axis=0)  # alike sets
         low, high = np.where(one, p / q, low), np.where(one, p / q, high)
-        ends = np.full((len(A), 2), np.nan)
-        ends[above] = np.stack([np.maximum(low, 0.0), high], axis=-1)
-        return table.assign(lower=ends[:, 0], upper=ends[:, 1])
+        table[["lower", "upper"]] = np.nan
+        table.iloc[above, 2:4] = np.column_stack([np.maximum(low, 0.0), high])
+        return table
 
     # -- tests -------------------------------------------------------------------------------
 
@@ -418,9 +402,9 @@ class DesignResults(Results):
         return satterthwaite(np.array(parts), self.domains.df[:, None], self.sample.df)
 
 
-def _range(low: float, high: float) -> str:
-    """Two numbers without decimals, or one if they are alike."""
-    return " to ".join(dict.fromkeys([f"{low:,.0f}", f"{high:,.0f}"]))
+def _range(values: Any) -> str:
+    """The smallest and the largest number without decimals, or one if they are alike."""
+    return " to ".join(dict.fromkeys([f"{values.min():,.0f}", f"{values.max():,.0f}"]))
 
 
 def cell_shares(q: int, m: int, g: int) -> Ratios:
@@ -475,7 +459,7 @@ def difference_rows(
         found[known, 1] = apart.se
         found[known, 2:4] = edge_range(bounds, apart.estimate, apart.se, (-1.0, 1.0), alpha)
         found[known, 4] = apart.pvalues(df[known])
-    return pd.DataFrame(found, columns=["estimate", "se", "lower", "upper", "pvalue"])
+    return pd.DataFrame(found, columns=[*ESTIMATES, "pvalue"])
 
 
 # -- What results hold beside the fit -------------------------------------------------------------
@@ -532,51 +516,3 @@ class Part(Document):
     epsilon: float
     is_partial: bool
     channel: Array  # as that of `Domains`
-
-
-# -- Documents: shapes that go together ------------------------------------------------------------
-
-
-_MOST = 1e150  # squares of it do not overflow; weights are 1e50 at most
-
-
-def check_shapes(shapes: Mapping[str, tuple[Any, tuple[int, ...]]]) -> None:
-    """Refuse arrays of other shapes than results of this size have, each with its name."""
-    for name, (value, shape) in shapes.items():
-        if value.shape != shape:
-            remedy = f"is damaged: {name} have the shape {value.shape}, not {shape}"
-            raise InvalidArgument("document", name, remedy)
-
-
-def check_counted(counted: Counted, k: int) -> None:
-    """Refuse reports that k categories cannot be counted by."""
-    offset, scale = counted.offset, counted.scale
-    check_shapes({"offset": (offset, (k,)), "scale": (scale, (k,))})
-    if np.isinf(offset).any() or np.isinf(scale).any() or (scale == 0.0).any():
-        remedy = "is damaged: scales must be numbers other than zero"
-        raise InvalidArgument("document", "scale", remedy)
-
-
-def check_estimates(fit: Fit, totals: Mapping[str, Totals], q: int, m: int, sources: int) -> None:
-    """Refuse estimates that are not of q shares, m totals and some sources of reports."""
-    if len(fit.sources) != sources or len(fit.source_nobs) not in (0, sources):
-        remedy = f"is damaged: reports are of {sources} kinds"
-        raise InvalidArgument("document", list(fit.sources), remedy)
-    shapes: dict[str, tuple[Any, tuple[int, ...]]] = {}
-    whole = dict.fromkeys(("noise", "covariance", "missed"), (m, m))
-    for name, law in totals.items():
-        own = vars(law)
-        R = len(own.get("scales", ()))  # replicates, of totals that have them
-        wanted = {"estimate": (m,), **whole, "replicates": (R, m), "scales": (R,)}
-        known = [key for key in wanted if key in own]
-        shapes |= {f"{name}.{key}": (own[key], wanted[key]) for key in known}
-    for name, one in (("fitted", fit.fitted), ("linear", fit.linear)):
-        shapes[f"{name}.estimate"] = one.estimate, (q,)
-        other = one.at is not None or one.variances is not None
-        if other or (one.covariance is not None and one.covariance.size != q):
-            remedy = f"is damaged: its covariance is not of {q} shares"
-            raise InvalidArgument("document", name, remedy)
-    check_shapes(shapes)
-    for name, (value, _) in shapes.items():
-        if not np.all(np.abs(value) <= _MOST):  # also where it is nan
-            raise InvalidArgument("document", name, "is damaged: it has numbers that cannot be")

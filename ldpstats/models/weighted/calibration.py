@@ -12,7 +12,11 @@ from ldpstats.arguments import Array
 from ldpstats.inference.designs.linearisation import Sample
 from ldpstats.models.layout import LONGEST_LABEL, SummaryTable, count_of, header, one_line
 
-_FACTORS = ("factor_min", "factor_q1", "factor_median", "factor_q3", "factor_max")
+_SEVERAL = {  # columns of fields with several numbers
+    "factors": ("factor_min", "factor_q1", "factor_median", "factor_q3", "factor_max"),
+    "weight_sum": ("sum_before", "sum_after"),
+    "kish": ("kish_before", "kish_after"),
+}
 
 
 @dataclass(frozen=True)
@@ -67,15 +71,10 @@ class CalibrationReport:
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each step."""
-        rows = []
-        for step in self.steps:
-            plain = asdict(step)
-            quantiles = plain.pop("factors")
-            sums, factors = plain.pop("weight_sum"), plain.pop("kish")
-            plain |= dict(zip(_FACTORS, quantiles, strict=True))
-            plain |= {"sum_before": sums[0], "sum_after": sums[1]}
-            plain |= {"kish_before": factors[0], "kish_after": factors[1]}
-            rows.append(plain)
+        rows = [asdict(step) for step in self.steps]
+        for row in rows:
+            for name, columns in _SEVERAL.items():
+                row |= dict(zip(columns, row.pop(name), strict=True))
         return pd.DataFrame(rows, index=pd.RangeIndex(1, len(rows) + 1, name="step"))
 
     def summary(self) -> Any:
@@ -139,17 +138,14 @@ class CalibrationReport:
 
 def weight_step(before: Sample, after: Sample, factors: Array, **what: Any) -> WeightStep:
     """Describe a change of weights by its factors of the weights of cells, (c,)."""
+    kish = [float(s.n.sum() * s.w2.sum() / s.w.sum() ** 2) for s in (before, after)]
     places = np.argsort(factors, kind="stable")
     seen = np.cumsum(before.n[places])
     levels = np.searchsorted(seen, np.linspace(0.0, 1.0, 5) * seen[-1])
     return WeightStep(
         factors=tuple(float(one) for one in factors[places][np.minimum(levels, len(places) - 1)]),
         weight_sum=(float(before.w.sum()), float(after.w.sum())),
-        kish=(_kish(before), _kish(after)),
+        kish=(kish[0], kish[1]),
         n_negative=int(after.n[after.w < 0.0].sum()),
         **what,
     )
-
-
-def _kish(sample: Sample) -> float:
-    return float(sample.n.sum() * sample.w2.sum() / sample.w.sum() ** 2)

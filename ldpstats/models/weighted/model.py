@@ -16,16 +16,9 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from ldpstats.arguments import Array, one_of
-from ldpstats.errors import (
-    InvalidArgument,
-    LDPWarning,
-    MisfitWarning,
-    NotAvailable,
-)
+from ldpstats.errors import InvalidArgument, LDPWarning, MisfitWarning, NotAvailable
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.inference.designs.linearisation import (
     Ratios,
@@ -53,6 +46,7 @@ from ldpstats.inference.tables.independence import (
     independent_given,
     interaction,
 )
+from ldpstats.labels import Codes, Labels
 from ldpstats.likelihood.covariance import Uncertain, project_simplex
 from ldpstats.likelihood.joint import (
     CohortDecoding,
@@ -74,7 +68,6 @@ from ldpstats.models.weighted.tables import WeightedTable
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 
-Codes = npt.NDArray[np.int64]
 Decoded = list[tuple[Decoding, Codes]]  # of each variable, and the row of `phi` of each cell
 
 _METHODS = ("inversion", "mle")
@@ -95,9 +88,9 @@ class WeightedVariable:
     incomplete: bool = False  # other answers are known; variances allow for such in any case
 
     @cached_property
-    def labels(self) -> pd.Index[Any]:
+    def labels(self) -> Labels:
         """Labels of the categories or candidates."""
-        labels: pd.Index[Any] = self.reports.mechanism.labels(self.candidates)
+        labels: Labels = self.reports.mechanism.labels(self.candidates)
         return labels
 
     def decoded(self, weights: Array, cells: Codes) -> tuple[Decoding, Codes]:
@@ -125,7 +118,7 @@ class WeightedModel:
     # -- totals ------------------------------------------------------------------------------
 
     @cached_property
-    def inside(self) -> npt.NDArray[np.bool_]:
+    def inside(self) -> Array:
         """Cells of a domain that have all reports, (c,)."""
         inside = self.domain >= 0
         for variable in self.variables:
@@ -315,9 +308,45 @@ class WeightedModel:
         )
         results.warn_of_unknown()
         if results.mechanism.is_open:
-            decoded = [one for _, ((one, _),), *_ in model._parts]
-            _warn_of_unlisted(results, decoded, method, variable.incomplete)
-        return results if method == "inversion" else model._likeliest(results, constraints)
+            share = results.unexplained()
+            held = np.atleast_1d(share["estimate"] > _CERTAIN * share["se"])
+            if method == "mle" and held.any():
+                warnings.warn(
+                    "method='mle' takes the candidates for all answers, but others are held: use "
+                    "method='inversion', or list more candidates",
+                    MisfitWarning,
+                    stacklevel=3,
+                )
+            each = [one for _, ((one, _),), *_ in model._parts]
+            cautions = [
+                one.moments.caution(bool(others))
+                for one, others in zip(each, held | variable.incomplete, strict=True)
+                if isinstance(one, CohortDecoding)
+            ]
+            warn_of_caution(next(filter(None, cautions), ""), stacklevel=4)
+        if method == "inversion":
+            return results
+        # the maximum of the weighted likelihood
+        sample, own, listed = model.sample, variable.reports, variable.candidates
+        likely, V = maxima(sample, own, variable.at, model.domain, listed, constraints)
+        kind = SANDWICH if V is not None else "none (constrained)"
+        if V is None and constraints is None:
+            kind = "none (singular information)"
+        solutions = [part.solution for part in likely]
+        worst = max(solutions, key=lambda part: (not part.converged, part.gap))
+        p = np.concatenate([part.p for part in solutions])
+        return replace(
+            results,
+            fitted=Uncertain(p, None if V is None else checked(V)),
+            method="mle",
+            settings="" if constraints is None else CONSTRAINED,
+            cov_type=kind,
+            llf=sum(part.llf for part in likely),
+            gap=worst.gap,
+            n_iter=max(part.n_iter for part in solutions),
+            converged=worst.converged,
+            message=worst.message,
+        )
 
     def fit_table(self) -> WeightedTable:
         """Estimate the table of variables: reports independent, candidates all answers."""
@@ -355,10 +384,8 @@ class WeightedModel:
         every, parts = range(len(names)), []
         for keep in chain.from_iterable(combinations(every, size) for size in every[2:]):
             own = superpopulation.some(places_within(sizes, keep))
-            laws, made_by = [], []
-            for v in keep:
-                laws.append(decoded[v])
-                made_by.append(self.variables[v].reports.mechanism)
+            laws = [decoded[v] for v in keep]
+            made_by = [self.variables[v].reports.mechanism for v in keep]
             q = prod(one.k for one in laws)
             parts.append(
                 Part(
@@ -382,29 +409,6 @@ class WeightedModel:
         )
         results.warn_of_unknown()
         return results
-
-    def _likeliest(self, results: WeightedResults, constraints: Any) -> WeightedResults:
-        """The results with the maximum of the weighted likelihood as the estimate."""
-        (one,) = self.variables
-        each, V = maxima(self.sample, one.reports, one.at, self.domain, one.candidates, constraints)
-        kind = SANDWICH if V is not None else "none (constrained)"
-        if V is None and constraints is None:
-            kind = "none (singular information)"
-        solutions = [part.solution for part in each]
-        worst = max(solutions, key=lambda part: (not part.converged, part.gap))
-        p = np.concatenate([part.p for part in solutions])
-        return replace(
-            results,
-            fitted=Uncertain(p, None if V is None else checked(V)),
-            method="mle",
-            settings="" if constraints is None else CONSTRAINED,
-            cov_type=kind,
-            llf=sum(part.llf for part in each),
-            gap=worst.gap,
-            n_iter=max(part.n_iter for part in solutions),
-            converged=worst.converged,
-            message=worst.message,
-        )
 
     # -- tests -------------------------------------------------------------------------------
 
@@ -474,27 +478,4 @@ def _channel(p: Array, decodings: Sequence[Decoding]) -> Array:
     """Variance of the estimate of one report of each cell, over that of the truth, (cells,)."""
     noise = report_covariance(p.reshape([one.k for one in decodings]), decodings)[0]
     simple = np.where((p > 0.0) & (p < 1.0), p * (1.0 - p), np.nan)
-    return np.asarray(1.0 + np.diagonal(noise) / simple)
-
-
-# -- Answers that are not among the candidates ----------------------------------------------------
-
-
-def _warn_of_unlisted(
-    results: WeightedResults, decoded: Sequence[Decoding], method: str, incomplete: bool
-) -> None:
-    """Warn where other answers are held that the estimate, or its errors, do not allow for."""
-    share = results.unexplained()
-    held = np.atleast_1d(share["estimate"] > _CERTAIN * share["se"])
-    if method == "mle" and held.any():
-        warnings.warn(
-            "method='mle' takes the candidates for all answers, but others are held: use "
-            "method='inversion', or list more candidates",
-            MisfitWarning,
-            stacklevel=4,
-        )
-    for one, others in zip(decoded, held | incomplete, strict=True):
-        caution = one.moments.caution(bool(others)) if isinstance(one, CohortDecoding) else ""
-        if caution:
-            warn_of_caution(caution, stacklevel=5)
-            return
+    return 1.0 + np.diagonal(noise) / simple

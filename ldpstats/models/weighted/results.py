@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,39 +17,21 @@ from ldpstats.arguments import Array, distribution, level, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.hints import guided
 from ldpstats.inference.designs.linearisation import Ratios, Totals
-from ldpstats.inference.designs.tests import (
-    Counted,
-    RaoScott,
-    critical,
-    fit_to,
-    metric,
-    t_bounds,
-)
+from ldpstats.inference.designs.tests import Counted, RaoScott, critical, fit_to, metric, t_bounds
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tests import TestResult, pvalue_text
-from ldpstats.labels import align, positions
-from ldpstats.mechanisms import Mechanism, Product, mechanism_from_dict
+from ldpstats.labels import Labels, align, positions
+from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.models.frequency.results import (
     NOT_ORDERED,
     check_order,
     checked_scores,
+    paths_of,
     quantile_table,
 )
-from ldpstats.models.layout import (
-    Frame,
-    Heading,
-    resolution_notes,
-    title,
-)
+from ldpstats.models.layout import ESTIMATES, Frame, Heading, resolution_notes, title
 from ldpstats.models.results import ByGroup, Label, compared, stacked_index
-from ldpstats.models.weighted.base import (
-    DesignResults,
-    check_counted,
-    check_estimates,
-    check_shapes,
-    difference_rows,
-    satterthwaite,
-)
+from ldpstats.models.weighted.base import DesignResults, difference_rows, satterthwaite
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,41 +50,16 @@ class WeightedResults(ByGroup, DesignResults):
 
     Attributes
     ----------
-    params, bse : Series, indexed by category, or by domain and category
-        Estimated frequencies and their standard errors; these are nan in a domain in one unit.
     categories : Index
         Labels of the k categories.
     nobs, n_missing : int
         Respondents with a report, and without.
-    df : Series
-        Degrees of freedom of each estimate.
     sample : SampleFacts
         The design in words, its numbers of strata and units, the sum of the weights.
     mechanism : Mechanism
         What made the reports.
     equal : RaoScott or None
         What `test_equal` rests on; `untested` says why, where there is none.
-
-    Methods
-    -------
-    conf_int, cov_params, t_test, wald_test
-        Score intervals, covariances between categories and between domains, tests.
-    totals, mean, ratio, differences
-        Numbers of persons, means of scores, ratios of categories, differences between domains.
-    turnover, transitions
-        Of paths of waves (`Survey.paths`): who changed the answer, and to which.
-    cumulative, quantile
-        Of ordered answers.
-    small_areas
-        Estimates of small domains that are helped by the others, and by covariates.
-    unexplained
-        Share of the answers that are not among the candidates, of an open alphabet.
-    deff
-        Design effects in two factors, and the effective sample size.
-    test_distribution, test_equal
-        Rao-Scott tests of fit and of homogeneity.
-    summary_frame, summary, plot, to_frame, glance, to_json, from_json
-        All of it as a table, in print, as a figure, as data.
 
     Notes
     -----
@@ -141,20 +99,20 @@ class WeightedResults(ByGroup, DesignResults):
         by = f"{len(self.domains.labels)} domains by {', '.join(self.by)}, " if self.by else ""
         return f"WeightedResults({self.method}, {by}k={len(self.categories)}, n={self.nobs})"
 
-    @property
-    def by(self) -> tuple[str, ...]:
-        """The columns that make the domains; none where there is one."""
-        return self.domains.by
-
-    @property
-    def index(self) -> pd.Index[Any]:
-        if not self.by:
-            return self.categories
-        return stacked_index(self.domains.labels, self.categories, self.by, self.name)
+    by = property(
+        attrgetter("domains.by"),
+        doc="The columns that make the domains; none where there is one.",
+    )
 
     @property
     def labels(self) -> tuple[Label, ...]:
         return self.domains.labels
+
+    @property
+    def index(self) -> Labels:
+        if not self.by:
+            return self.categories
+        return stacked_index(self.domains.labels, self.categories, self.by, self.name)
 
     @property
     def _sizes(self) -> list[int]:
@@ -179,9 +137,8 @@ class WeightedResults(ByGroup, DesignResults):
         """
         self._refuse_open()
         values = checked_scores(scores, self.categories)
-        functions = Ratios(self._sums(values), self._persons)
         name = f"mean of {self.name}" if self.name else "mean"
-        return self._by_domain(functions, level(alpha), name)
+        return self._by_domain(self._sums(values), level(alpha), name)
 
     def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
         """Cumulative frequencies in the order of the categories, with score intervals.
@@ -223,11 +180,6 @@ class WeightedResults(ByGroup, DesignResults):
     def turnover(self, alpha: float = 0.05) -> Any:
         """Share of the persons whose answer was not the same in all waves, of `Survey.paths`.
 
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the interval, which is cut to [0, 1].
-
         Returns
         -------
         Series, or with domains DataFrame
@@ -252,27 +204,21 @@ class WeightedResults(ByGroup, DesignResults):
         >>> results.transitions().loc["no", "estimate"].round(3).to_dict()
         {'no': 0.6, 'yes': 0.4}
         """
-        paths = self._paths()
+        _, paths = paths_of(self.mechanism)
         moved = (paths != paths[:, :1]).any(axis=1).astype(float)
-        found = self._by_domain(Ratios(self._sums(moved), self._persons), level(alpha), "turnover")
-        return self._cut(found, alpha)
+        found = self._by_domain(self._sums(moved), level(alpha), "turnover")
+        return self._cut(found.copy(), alpha)
 
     def transitions(self, alpha: float = 0.05) -> pd.DataFrame:
         """Shares of the answers in the last wave among those of each in the first, of paths.
-
-        Parameters
-        ----------
-        alpha : float
-            As for `turnover`.
 
         Returns
         -------
         DataFrame, a row for each domain, answer before and answer after
             "estimate", "se", "lower", "upper"; nan where nobody is estimated to begin.
         """
-        paths, alpha = self._paths(), level(alpha)
-        waves: Any = self.mechanism
-        (first, made), *_, (last, _) = waves.questions.items()
+        waves, paths = paths_of(self.mechanism)
+        alpha, (first, made), (last, _) = level(alpha), waves[0], waves[-1]
         labels, k = made.categories, made.k
         of_first = np.eye(k)[paths[:, 0]].T
         both = (of_first[:, None] * np.eye(k)[paths[:, -1]].T).reshape(k * k, -1)
@@ -285,23 +231,13 @@ class WeightedResults(ByGroup, DesignResults):
         found: pd.DataFrame = self._cut(table, alpha)
         return found
 
-    def _paths(self) -> Array:
-        """The numbers of the answers of each category, (k, T), which is a path of them."""
-        made: Any = self.mechanism
-        waves = list(made.questions.values()) if isinstance(made, Product) else []
-        if not waves or not all(one.categories.equals(waves[0].categories) for one in waves):
-            words = 'paths of answers: survey.paths([...], "ill").frequencies("ill") has them'
-            raise NotAvailable(f"the categories of {made} are no {words}")
-        sizes = [one.k for one in waves]
-        return np.column_stack(np.unravel_index(np.arange(len(self.categories)), sizes))
-
     def _cut(self, found: Any, alpha: float) -> Any:
         """The intervals of shares, cut to [0, 1]."""
-        p, se, *ends = (np.atleast_1d(found[name]) for name in ("estimate", "se", "lower", "upper"))
-        known, bounds = ~np.isnan(se), np.column_stack(ends)
-        bounds[known] = edge_normal(bounds[known], p[known], se[known], alpha)
-        found = found.copy()
-        found[["lower", "upper"]] = bounds if found.ndim > 1 else bounds[0]
+        values = np.atleast_2d(found[ESTIMATES].to_numpy(copy=True))
+        known = ~np.isnan(values[:, 1])
+        p, se = values[known, :2].T
+        values[known, 2:] = edge_normal(values[known, 2:], p, se, alpha)
+        found[ESTIMATES] = values if found.ndim > 1 else values[0]
         return found
 
     def _refuse_open(self) -> None:
@@ -338,11 +274,6 @@ class WeightedResults(ByGroup, DesignResults):
     def unexplained(self, alpha: float = 0.05) -> Any:
         """Share of the answers that are not among the candidates, in each domain.
 
-        Parameters
-        ----------
-        alpha : float
-            One minus the coverage of the interval, which is cut to [0, 1].
-
         Raises
         ------
         NotAvailable
@@ -351,16 +282,15 @@ class WeightedResults(ByGroup, DesignResults):
         if not self.mechanism.is_open:
             raise NotAvailable("every answer is one of the categories: there are no candidates")
         left = self._persons - self._sums(np.ones(len(self.categories)))
-        share = self._by_domain(Ratios(left, self._persons), level(alpha), "not listed")
+        share = self._by_domain(left, level(alpha), "not listed")
         ends = ["lower", "upper"]
         share[ends] = share[ends].clip(0.0, 1.0)
         return share
 
-    def _by_domain(self, functions: Ratios, alpha: float, name: str) -> Any:
-        """A function for each domain: a Series, or with `by` a table."""
-        table = self._of_totals(
-            functions, self.domains.df, alpha, self.groups if self.by else [name]
-        )
+    def _by_domain(self, sums: Array, alpha: float, name: str) -> Any:
+        """Means of persons for each domain: a Series, or with `by` a table."""
+        functions, index = Ratios(sums, self._persons), self.groups if self.by else [name]
+        table = self._of_totals(functions, self.domains.df, alpha, index)
         return table if self.by else table.iloc[0]
 
     def differences(
@@ -568,17 +498,17 @@ class WeightedResults(ByGroup, DesignResults):
         -------
         Axes, or with domains and no `category` array of Axes, shape (domains,)
         """
+        how: dict[str, Any] = {"sort": sort, "most": most, "title": title}
         if self.by:
             if truth is not None:
                 remedy = "goes without by=: select one domain with where(...)"
                 raise InvalidArgument("truth", truth, remedy)
-            how: dict[str, Any] = {"sort": sort, "most": most, "title": title}
-            return self._panels(level(alpha), category=category, ax=ax, figure=figure, **how)
+            return self._panels(level(alpha), category, ax, figure, **how)
         if figure is not None:
             raise InvalidArgument("figure", figure, "goes with by=: pass ax= for one distribution")
         if category is not None:
             raise InvalidArgument("category", category, "goes with by=: there is one group only")
-        return super().plot(ax, alpha, truth, sort, most, title)
+        return super().plot(ax, alpha, truth, **how)
 
     def _stored(self) -> dict[str, Any]:
         document = super()._stored()
@@ -590,10 +520,4 @@ class WeightedResults(ByGroup, DesignResults):
     def _restored(cls, values: dict[str, Any]) -> WeightedResults:
         if values["superpopulation"] is None:
             values["superpopulation"] = values["totals_law"]
-        results = super()._restored(values)
-        totals = {"totals": results.totals_law, "superpopulation": results.superpopulation}
-        g, k = len(results.domains.labels), len(results.categories)
-        check_estimates(results, totals, g * k, g * (k + 1), 1)
-        check_counted(results.counted, k)
-        check_shapes({"channel": (results.domains.channel, (g * k,))})
-        return results
+        return super()._restored(values)

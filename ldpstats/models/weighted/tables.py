@@ -13,7 +13,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments import Array, level, listed, one_of
@@ -32,14 +31,11 @@ from ldpstats.inference.designs.tests import (
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tables.independence import refuse_weak_cells
 from ldpstats.inference.tests import TestResult
-from ldpstats.labels import position
+from ldpstats.labels import Codes
 from ldpstats.likelihood.covariance import Uncertain
 from ldpstats.likelihood.joint import places_of, places_within
 from ldpstats.models.association.results import TableResults
-from ldpstats.models.layout import (
-    Heading,
-    outcome_notes,
-)
+from ldpstats.models.layout import ESTIMATES, Heading, outcome_notes
 from ldpstats.models.results import compared
 from ldpstats.models.weighted.base import (
     Dependence,
@@ -47,13 +43,8 @@ from ldpstats.models.weighted.base import (
     Limits,
     Part,
     cell_shares,
-    check_counted,
-    check_estimates,
-    check_shapes,
     difference_rows,
 )
-
-Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,14 +58,8 @@ class WeightedTable(TableResults, DesignResults):
 
     Attributes
     ----------
-    table : DataFrame, or Series with a MultiIndex for three or more variables
-        The estimated shares; the first variable in rows, no margins.
-    params, bse : Series, indexed by cell
-        The same in a row for each cell, and their standard errors; nan if all are in one unit.
-    names : tuple of str
-        Names of the variables.
-    labels : tuple of Index
-        Categories of each variable.
+    names, labels : tuple of str, tuple of Index
+        Of the variables, and of the categories of each.
     nobs, n_missing : int
         Respondents with all answers, and those of the domain without.
     lacking : tuple of int
@@ -85,28 +70,8 @@ class WeightedTable(TableResults, DesignResults):
         Names of the variables over candidates, which are taken for all answers.
     epsilon : float
         Privacy of all reports of one respondent together, in nats; infinite if none is protected.
-    df : Series
-        Degrees of freedom: units less strata that hold respondents with all answers.
     sample : SampleFacts
-        The design in words, its numbers of strata and units, the sum of the weights.
-
-    Methods
-    -------
-    conf_int, cov_params, t_test, wald_test
-        Score intervals, covariances between cells, tests of linear hypotheses.
-    totals, margins, conditional, differences, ratio
-        Numbers of persons, distributions of one variable, in all or given the other, and their
-        differences and ratios, with intervals.
-    odds_ratio, risk_difference, risk_ratio, cramers_v, departures
-        Sizes of the association of two variables.
-    collapse
-        The table of some of three or more variables.
-    test_independence, test_conditional_independence, test_homogeneity
-        Rao-Scott and Wald tests.
-    deff
-        Design effects in two factors, and the effective sample size.
-    summary_frame, summary, plot, to_frame, glance, to_json, from_json
-        All of it as a table, in print, as a figure, as data.
+        As of `WeightedResults`.
 
     Examples
     --------
@@ -221,8 +186,8 @@ class WeightedTable(TableResults, DesignResults):
         at = np.flatnonzero(~np.isnan(se))
         bounds = limits(at, np.full(at.shape, self._t(alpha)))
         ends[at] = edge_normal(bounds, value[at], se[at], alpha)
-        columns = {"estimate": value, "se": se, "lower": ends[:, 0], "upper": ends[:, 1]}
-        return pd.DataFrame(columns, index=self._index_given(axis))
+        table = np.column_stack([value, se, ends])
+        return pd.DataFrame(table, self._index_given(axis), ESTIMATES)
 
     def _t(self, alpha: float) -> float:
         return float(critical(np.array(self._freedom), alpha))
@@ -300,7 +265,7 @@ class WeightedTable(TableResults, DesignResults):
             (tuple((label,) for label in own), (by,)),
             other,
             name,
-            (reference, all_pairs, partial(self._place, "reference", axis)),
+            (reference, all_pairs, partial(self._places, "reference", axis)),
             lambda pairs: difference_rows(pairs, k, law, df_of, alpha),
         )
 
@@ -330,22 +295,19 @@ class WeightedTable(TableResults, DesignResults):
 
     def _cells(self, name: str, given: Any) -> list[int]:
         """Places of one cell or several."""
-        each = ", ".join([*("first label", "second label"), *["..."] * (len(self.sizes) > 2)])
-        remedy = f"must be a cell such as ({each}), or a list of different ones"
+        more = ", ..." * (len(self.sizes) > 2)
+        remedy = f"must be a cell such as (first label, second label{more}), "
+        remedy += "or a list of different ones"
         several = [given] if isinstance(given, tuple) else listed(name, given, remedy)
         places = []
         for cell in several:
             if not isinstance(cell, tuple) or len(cell) != len(self.sizes):
                 raise InvalidArgument(name, given, remedy)
-            at = tuple(self._place(name, v, label) for v, label in enumerate(cell))
+            at = tuple(self._places(name, v, label) for v, label in enumerate(cell))
             places.append(int(np.ravel_multi_index(at, self.sizes)))
         if not places or len(set(places)) < len(places):
             raise InvalidArgument(name, given, remedy)
         return places
-
-    def _place(self, name: str, axis: int, label: Any) -> int:
-        known = self.labels[axis]
-        return position(name, label, known, f"is no category of {self.names[axis]}: {list(known)}")
 
     # -- some of the variables -----------------------------------------------------------------
 
@@ -396,18 +358,14 @@ class WeightedTable(TableResults, DesignResults):
             linear=linear,
             epsilon=own.epsilon,
             is_partial=own.is_partial,
-            sources=tuple(self.sources[v] for v in keep),
             source_nobs=tuple(self.source_nobs[v] for v in keep),
             totals_law=totals,
             domains=replace(self.domains, channel=channel.transpose(order).reshape(-1)),
-            names=tuple(chosen),
-            labels=tuple(labels),
-            lacking=(),  # of respondents who lacked a variable that is no longer there, too
-            unprotected=tuple(name for name in chosen if name in self.unprotected),
             listed=tuple(name for name in chosen if name in self.listed),
             counted=tuple(self.counted[v] for v in keep),
             dependence=dependence,
             parts=within or None,
+            **self._of_some(keep),
         )
 
     # -- association -------------------------------------------------------------------------
@@ -425,11 +383,6 @@ class WeightedTable(TableResults, DesignResults):
         """`test_independence`; None where there is nothing to test."""
         null = self.dependence.null
         return self.test_independence() if null is not None and null.is_testable else None
-
-    def _independence_pvalue(self) -> float | None:
-        if (test := self.independence) is None:
-            return None
-        return self._normal(float(np.clip(test.pvalue, 1e-300, 1 - 1e-9)))
 
     def test_independence(self, method: str = "unbiased", effects: str = "null") -> TestResult:
         """Test that the variables are independent in what the population was drawn from.
@@ -558,26 +511,3 @@ class WeightedTable(TableResults, DesignResults):
         for name in self.listed:
             notes.append(f"NOTE: the candidates of {name} are taken for all answers.")
         return notes
-
-    # -- storage -----------------------------------------------------------------------------
-
-    @classmethod
-    def _restored(cls, values: dict[str, Any]) -> WeightedTable:
-        results = super()._restored(values)
-        sizes, d = results.sizes, len(results.labels)
-        q, m = prod(sizes), prod(k + 1 for k in sizes)
-        check_estimates(results, {"totals": results.totals_law}, q, m, d)
-        for k, counted in zip(sizes, results.counted, strict=True):
-            check_counted(counted, k)
-        shapes = {
-            "sizes": (results.domains.sizes, (1,)),
-            "channel": (results.domains.channel, (q,)),
-        }
-        names = {name: (np.array(values[name]), (d,)) for name in ("names", "lacking")}
-        if d > 1 and not results.lacking:  # of a table that was collapsed
-            del names["lacking"]
-        check_shapes(shapes | names)
-        for part in results.parts or ():
-            k = prod(sizes[results.names.index(name)] for name in part.names)
-            check_shapes({"channel": (part.channel, (k,))})
-        return results

@@ -12,8 +12,9 @@ import scipy.optimize
 import scipy.stats
 
 from ldpstats.estimators import constrained as nonnegative
-from ldpstats.estimators.constrained import NonnegativeFit, nonnegative_lasso
+from ldpstats.estimators.constrained import nonnegative_lasso
 from ldpstats.estimators.moments import penalty_level
+from ldpstats.estimators.solvers import Ascent
 from ldpstats.likelihood.hashed import HashDesign
 
 Array = npt.NDArray[Any]
@@ -41,7 +42,7 @@ class Case:
     def D(self) -> Array:
         return np.repeat(self.weights, self.design.n_cells)
 
-    def fit(self, **options: Any) -> NonnegativeFit:
+    def fit(self, **options: Any) -> Ascent:
         return nonnegative_lasso(self.design, self.weights, self.rhs, self.penalty, **options)
 
     def objective(self, p: Array) -> float:

@@ -293,7 +293,7 @@ THREE = (
     ("risk", lambda r: r.risk_difference(("a", "b"), "no")),
     ("cramer", lambda r: r.cramers_v()),
     ("conditional", lambda r: r.conditional()),
-    ("plot", lambda r: r.plot()),
+    ("plot", lambda r: r.plot("departures")),
 )
 
 QUESTIONS = [

@@ -379,6 +379,25 @@ def test_conditional_shares_are_bars_with_their_intervals():
         results.plot("conditional", other, panels=True)
 
 
+# ---- three variables
+
+
+def test_a_heat_map_for_each_category_of_the_third():
+    rng, answers = np.random.default_rng(2), {"x": list("ab"), "y": list("uvw"), "z": list("pq")}
+    reports = [ldp.KRR(own, 2.0).privatize(rng.choice(own, 900), rng) for own in answers.values()]
+    results = ldp.AssociationModel(*reports, names=list(answers)).fit()
+    panels = results.plot()
+    assert [ax.get_title() for ax in panels] == ["z = p", "z = q"]
+    inside_the_figure(panels[0])
+    for ax, label in zip(panels, "pq", strict=True):
+        shown = results.table.xs(label, level="z").to_numpy()
+        np.testing.assert_allclose(ax.collections[0].get_array().ravel(), shown)
+    scales = {ax.collections[0].get_clim() for ax in panels}
+    assert scales == {(0.0, results.table.max())}
+    with pytest.raises(ldp.InvalidArgument, match="leave it out"):
+        results.plot(ax=panels[0])
+
+
 # ---- matrices
 
 

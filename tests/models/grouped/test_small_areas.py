@@ -189,6 +189,30 @@ def test_benchmarked_estimates_add_up():
     moved = (areas.benchmarked - areas.params) / areas.mse["mse"]
     np.testing.assert_allclose(moved[:20] / n, moved.iloc[0] / n[0])
     assert (moved[20:] == 0.0).all()
+    mse = areas.mse
+    np.testing.assert_allclose(mse["benchmarked"], mse["mse"] + mse["g4"])
+    assert (mse["g4"][:20] > 0.0).all() and (mse["g4"][20:] == 0.0).all()
+    np.testing.assert_allclose(areas.summary_frame()["benchmarked_bse"] ** 2, mse["benchmarked"])
+
+
+def test_what_benchmarking_costs():
+    """The estimates are linear in the direct ones: their errors, with A taken for known."""
+    rng, m = np.random.default_rng(4), 12
+    X, D = np.column_stack([np.ones(m), rng.normal(size=m)]), rng.uniform(0.002, 0.02, m)
+    y, w = X @ [0.3, 0.1] + rng.normal(0, 0.15, m), np.append(0.5, np.full(m - 1, 0.5 / (m - 1)))
+    fit = fay_herriot(y, D, X)
+    A, B = fit.variance, np.diag(fit.shrinkage)
+    inverse = np.diag(1.0 / (A + D))
+    hat = X @ np.linalg.solve(X.T @ inverse @ X, X.T @ inverse)
+    L = np.eye(m) - B @ (np.eye(m) - hat)
+    np.testing.assert_allclose(L @ y, fit.estimate)
+    g1, g2, _ = fit.errors
+    r = w * (g1 + g2) / (w**2 @ (g1 + g2))
+    M = L + np.outer(r, w @ (np.eye(m) - L))
+    assert w @ M @ y == pytest.approx(w @ y)
+    errors = np.diag(A * (M - np.eye(m)) @ (M - np.eye(m)).T + M @ np.diag(D) @ M.T)
+    np.testing.assert_allclose(errors, g1 + g2 + r**2 * fit.lack(w))
+    assert errors[0] / (g1 + g2)[0] > 1.2  # of an area with half the weight
 
 
 def test_a_survey_with_weights():

@@ -383,11 +383,29 @@ def test_other_rows_have_effects_of_their_own():
     ]
     grouped = results.slopes("age", newdata=new, by="city").params
     assert grouped["a", "age"] == pytest.approx(found.params.iloc[:2].mean())
+    for own, words in (
+        (found, "Estimates for the rows of newdata"),
+        (results.slopes("age", newdata=new, by="city"), "Averages over the rows of newdata;"),
+        (results.predictions(newdata=new, by="city"), "newdata, whose covariates are as given;"),
+        (results.slopes("age", by="city"), "Averages over the respondents"),
+    ):
+        assert words in " ".join(str(own.summary()).split())
+        again = type(own).from_json(own.to_json())
+        assert str(again.summary()) == str(own.summary()) and len(own) == len(own.params)
     labelled = results.slopes("age", newdata=new, by=np.array(["u", "u", "w"])).params
     np.testing.assert_allclose(labelled, grouped)
     grid = results.predictions(newdata=new, at={"city": ["c"]}).frame["mean"]
     assert grid["c"] == pytest.approx(results.predict(new.assign(city="c")).mean())
     read = type(results).from_json(results.to_json())  # without a respondent
+    with pytest.raises(NotAvailable, match=r"exog= of predict\(\), newdata= of predictions"):
+        read.plot_effects("age")
+    with pytest.raises(InvalidArgument, match="no level that was fitted"):
+        read.predict(new.assign(city="z"))
+    each = results.get_prediction(new)
+    pd.testing.assert_frame_equal(each.summary_frame(), each.to_frame())
+    pd.testing.assert_frame_equal(
+        each.summary_frame(0.2), results.get_prediction(new, alpha=0.2).to_frame()
+    )
     for ask in ("slopes", "comparisons", "predictions"):
         one, other = (getattr(each, ask)(newdata=new).frame for each in (read, results))
         np.testing.assert_allclose(one, other, rtol=1e-6)
@@ -488,6 +506,19 @@ def test_curves_of_groups():
             results.plot_effects(**how)
 
 
+def test_many_groups_or_levels_are_rows_or_panels():
+    many = table()["age"].rank(pct=True).mul(12).clip(upper=11.9).astype(int).to_numpy()
+    results = through("splines")
+    panels = results.plot_effects("city", by=many)
+    assert [ax.get_title() for ax in panels] == ["city = a", "city = b", "city = c"]
+    assert len(panels[0].get_yticklabels()) == 12
+    frame = results.predictions(by=many, at={"city": list("abc")}).frame
+    for place, ax in enumerate(panels):
+        np.testing.assert_allclose(ax.lines[0].get_xdata(), frame["mean"].to_numpy()[place::3])
+    curves = results.plot_effects("age", by=many, points=3)
+    assert len(curves) == 12 and all(len(ax.lines) == 1 for ax in curves)
+
+
 # -- bad input ---------------------------------------------------------------------------------
 
 BAD: list[tuple[str, dict[str, Any], str]] = [
@@ -513,7 +544,13 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ("comparisons", {"comparison": "gap"}, "comparison='gap'"),
     ("comparisons", {"pairs": 1}, "pairs=1"),
     ("comparisons", {"newdata": {"age": [1.0]}}, "newdata, column='city'.*no such column"),
-    ("comparisons", {"newdata": {"age": [1.0], "city": ["z"], "kids": [1.0]}}, "city"),
+    (
+        "comparisons",
+        {"newdata": {"age": [1.0], "city": ["z"], "kids": [1.0]}},
+        r"newdata, column 'city'='z': is no level that was fitted, which are \['a', 'b', 'c'\]",
+    ),
+    ("predict", {"exog": {"age": [1.0], "city": ["z"], "kids": [1.0]}}, "no level that was fitted"),
+    ("slopes", {"by": "region"}, r"is no covariate.*by=table\['region'\]"),
     ("predictions", {"newdata": {"age": [1.0, 2.0], "city": ["a"]}}, "columns of one length"),
     ("predictions", {"at": {"city": ["z"]}}, r"at\['city'\]='z'.*is none of its values"),
     ("predictions", {"at": {"age": [1], "city": []}}, "must be 1 to 50 different values"),

@@ -182,7 +182,7 @@ def test_odds_ratios_that_do_not_exist_are_refused():
     with pytest.raises(NotAvailable, match="Probit regressions have none"):
         model.fit().odds_ratios()
     for per, words in (
-        ({"agee": 10}, "is no coefficient, which are age, kids"),
+        ({"agee": 10}, "must be one of 'age', 'kids'"),
         ({"age": 0}, "positive finite number"),
         ([10], "must be a mapping"),
     ):

@@ -472,7 +472,7 @@ FRAME = survey(60)[0]
         (
             {"cov_type": "cluster", "cov_kwds": {"groups": np.ones(60)}},
             ldp.InvalidArgument,
-            "two clusters",
+            "two groups at least",
         ),
         ({"cov_type": "cluster", "cov_kwds": {"groups": [1, 2]}}, ldp.InvalidArgument, "60 labels"),
         (

@@ -185,7 +185,7 @@ def test_bad_coefficients():
         ([1.0], {}, "must be results of a regression"),
         ([pd.DataFrame({"b": [1.0]})], {}, "'params', 'lower' and 'upper'"),
         ([results], {"labels": ["a", "b"]}, "must be 1 names"),
-        ([results], {"names": ["height"]}, "is no coefficient"),
+        ([results], {"names": ["height"]}, "must be one of"),
         ([results], {"most": 0}, "most=0"),
     ]:
         with pytest.raises(InvalidArgument, match=words):

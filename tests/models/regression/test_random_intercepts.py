@@ -9,7 +9,7 @@ import pytest
 from models.regression.references import logistic, report_law
 from scipy.integrate import quad
 from scipy.special import ndtr, softmax
-from scipy.stats import norm
+from scipy.stats import norm, ttest_ind
 from simulate import at_least, at_most, coverage, near, size
 
 import ldpstats as ldp
@@ -60,12 +60,62 @@ def group_loglik(A, eta, sd, inverse=logistic):
 
 
 def test_published_fit(cattle):
-    """lme4 1.1-38, glmer(nAGQ = 11): coefficients and standard deviation, and standard errors."""
-    _, results = cattle
-    beta = [-1.39922550901519, -0.991390064884807, -1.12783410600355, -1.57944319299099]
-    errors = [0.233510080504473, 0.306766736937916, 0.326769743301059, 0.427590199617647]
-    assert results.params.to_numpy() == pytest.approx([*beta, 0.647513140533153], abs=5e-5)
-    assert results.bse.to_numpy()[:4] == pytest.approx(errors, abs=1e-5)
+    """lme4 1.1-31, glmer(nAGQ = 25) iterated to 1e-14 (the default stops 2e-5 before).
+
+    ``nloptwrap`` with xtol_abs, ftol_abs, xtol_rel and ftol_rel of 1e-14, tolPwrss 1e-13; standard
+    errors of ``bobyqa``, rhoend 1e-10.
+    """
+    results = cattle[1].model.fit(cov_type="nonrobust")
+    beta = [-1.399230441314217, -0.99140368495388, -1.127819473337511, -1.579470751121582]
+    errors = [0.233511584258634, 0.306767973601803, 0.326768349823402, 0.427594377744853]
+    assert results.params.to_numpy() == pytest.approx([*beta, 0.647518491793417], abs=1e-7)
+    assert results.bse.to_numpy()[:4] == pytest.approx(errors, abs=5e-7)
+    assert results.degrees is None
+
+
+def test_groups_are_few():
+    """Without noise it is restricted maximum likelihood, and t, of a balanced design.
+
+    Groups so large that their levels are known all but exactly, of which half have z: a
+    coefficient of groups has their number less two degrees of freedom, one within them many.
+    """
+    rng, G = np.random.default_rng(4), 12
+    b = rng.normal(size=G)
+    X = pd.DataFrame(
+        [(1.0, x, g % 2, g) for g in range(G) for x in (-1, 1) for _ in "ab"],
+        columns=["const", "x", "z", "group"],
+    )
+    p = logistic(0.3 * X.z + 0.5 * X.x + 0.8 * b[X.group])
+    n = np.round(2_000_000 * np.where(np.arange(len(X)) % 2, p, 1 - p)).astype(int)
+    seen = ldp.Observed(("no", "yes")).parse("y", np.tile(["no", "yes"], len(X) // 2))
+    model = ldp.PrivatizedMixedLogit(seen, X[["const", "x", "z"]], X.group, freq_weights=n)
+    results, plain = model.fit(), model.fit(cov_type="nonrobust")
+    assert results.df_inference["z"] == pytest.approx(G - 2, abs=1e-3)
+    assert results.df_inference["x"] > 1e6
+    ratio = results.bse / plain.bse
+    assert ratio["z"] == pytest.approx(np.sqrt(G / (G - 2)), abs=1e-4)
+    assert ratio["x"] == pytest.approx(1.0, abs=1e-6)
+    levels = 0.3 * (np.arange(G) % 2) + 0.8 * b  # known, they have the t test of two means
+    test = ttest_ind(levels[1::2], levels[::2])
+    found = results.t_test("z = 0")
+    assert np.squeeze(found.tvalue) == pytest.approx(test.statistic, abs=1e-3)
+    assert results.pvalues["z"] == pytest.approx(test.pvalue, abs=1e-4)
+    together = results.wald_test("z = 0, const = 0")
+    assert together.df_denom == pytest.approx(G - 2, abs=1e-3)
+    left = np.concatenate([some - some.mean() for some in (levels[::2], levels[1::2])])
+
+    def restricted(sd):
+        return -(G - 2) * np.log(sd) - (left**2).sum() / (2 * sd**2)
+
+    top = restricted(np.sqrt((left**2).sum() / (G - 2)))
+    low, high = results.conf_int().loc["sd(group)"]
+    assert top - restricted(low) == pytest.approx(1.9207, abs=5e-3)
+    assert top - restricted(high) == pytest.approx(1.9207, abs=5e-3)
+    with pytest.raises(ldp.NotIdentified, match="leave nothing to estimate"):
+        few = X.group < 2
+        some = seen[few.to_numpy()]
+        own = X.loc[few, ["const", "x", "z"]], X.group[few]
+        ldp.PrivatizedMixedLogit(some, *own, freq_weights=n[few] // 1000).fit()
 
 
 def test_integration(cattle):
@@ -287,7 +337,7 @@ def test_summary(cattle):
 
 def test_intervals(cattle):
     """Profiles end where the likelihood falls by half the quantile, and tests agree with them."""
-    _, results = cattle
+    results = cattle[1].model.fit(cov_type="nonrobust")
     low, high = results.conf_int().loc["sd(herd)"]
     likelihood, j = results.model.likelihood, 4
     for end in (low, high):
@@ -316,7 +366,9 @@ def test_groups_that_do_not_differ():
     plain = ldp.PrivatizedLogit(reports, np.ones((1200, 1))).fit()
     assert results.params["sd(groups)"] == 0.0 and np.isnan(results.bse["sd(groups)"])
     assert results.params["const"] == pytest.approx(plain.params["const"], abs=1e-6)
-    assert results.bse["const"] == pytest.approx(plain.bse["const"], rel=1e-6)
+    known = results.model.fit(cov_type="nonrobust")  # and not estimated from 40 levels
+    assert known.bse["const"] == pytest.approx(plain.bse["const"], rel=1e-6)
+    assert results.bse["const"] == pytest.approx(plain.bse["const"] * np.sqrt(40 / 39), rel=1e-6)
     low, high = results.conf_int().loc["sd(groups)"]
     assert low == 0.0 < high < 1.0
     assert results.variance_test().pvalue == results.pvalues["sd(groups)"] == 1.0
@@ -366,6 +418,7 @@ def survey(rng, sizes, epsilon, sd, k=2, z=0.4):
 SETTINGS = {
     "epsilon 1": dict(sizes=[150] * 60, epsilon=1.0, sd=0.8),
     "epsilon 2, unequal": dict(sizes=np.linspace(10, 120, 60).astype(int), epsilon=2.0, sd=0.7),
+    "30 unequal groups": dict(sizes=np.linspace(10, 120, 30).astype(int), epsilon=2.0, sd=0.8),
     "many small groups": dict(sizes=[8] * 250, epsilon=3.0, sd=1.0),
     "three categories": dict(sizes=[80] * 60, epsilon=3.0, sd=np.array([0.7, 0.5]), k=3),
 }

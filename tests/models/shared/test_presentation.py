@@ -390,6 +390,27 @@ def test_labels_in_latex_are_escaped():
         results.to_maketables(latex="yes")
 
 
+def test_tables_say_designs_and_take_no_label_for_an_interaction():
+    """A colon is one, between names of covariates; weights and clusters have a row."""
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame({"age": rng.normal(size=900), "city": rng.choice(list("abc"), 900)})
+    sheet = ldp.Questionnaire({"late": ldp.Warner(epsilon=3.0)})
+    sent = sheet.privatize(table.assign(late=rng.choice(["no", "yes"], 900)), rng)
+    sent = sent.assign(town=np.arange(900) % 30, w=1.0)
+    one = ldp.Survey(sent, sheet).regression("late ~ age * city").fit()
+    other = ldp.Survey(sent, sheet, weights="w", clusters="town")
+    other = other.regression("late ~ age").fit()
+    assert "age:city[T.b]" in one.to_maketables().table.index
+    for found in (one.comparisons(["city", "age"]), one.predictions(by="city", at={"age": [0, 1]})):
+        assert not any(":" in label for label in found.to_maketables().table.index)
+    plain, design = one.to_maketables(), other.to_maketables()
+    assert plain.__maketables_stat__("design") is None
+    assert design.__maketables_stat__("design") == "weights; clusters town"
+    assert design.__maketables_stat__("se_type") == "sandwich, by the design"
+    assert {"design", "se_type"} <= set(design.__maketables_default_stat_keys__)
+    assert not {"design", "se_type"} & set(plain.__maketables_default_stat_keys__)
+
+
 def test_maketables_sets_results_side_by_side():
     maketables = pytest.importorskip("maketables", reason="maketables is not installed")
     chosen = [RESULTS[kind] for kind in ("frequency", "inversion", "association")]
@@ -574,7 +595,7 @@ def test_a_plot_of_three_variables_names_the_remedy():
     counts = [krr.privatize(rng.choice(["a", "b"], 500), rng) for _ in range(3)]
     results = ldp.AssociationModel(*counts, names=("u", "v", "w")).fit()
     with pytest.raises(ldp.NotAvailable, match=r"collapse\(\['u', 'v'\]\)"):
-        results.plot()
+        results.plot("mosaic")
     results.collapse(["u", "v"]).plot()
 
 

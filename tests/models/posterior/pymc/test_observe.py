@@ -2,6 +2,7 @@
 
 import re
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -260,3 +261,20 @@ def test_the_example_runs_into_arviz(pm, az):
         predicted = pm.sample_posterior_predictive(draws, progressbar=False, random_seed=1)
     shares = (predicted.posterior_predictive["reports"] == 0).mean()
     assert abs(float(shares) - float((draws.observed_data["reports"] == 0).mean())) < 0.05
+
+
+def test_random_slopes_of_the_guide(pm):
+    """The recipe for what mixed logits refuse, beside the mixed logit of nearly the same law."""
+    page = Path(__file__).parents[4] / "vignettes" / "guide" / "posteriors.md"
+    (text,) = re.findall(r"```{code-block} python\n(.*?)```", page.read_text("utf-8"), re.S)
+    few = "100, tune=200, chains=2, cores=1, progressbar=False, compute_convergence_checks=False"
+    space: dict[str, Any] = {}
+    exec(text.replace("pm.sample(", f"pm.sample({few}, "), space)
+    found = space["draws"].posterior.mean(("chain", "draw"))
+    data = pd.DataFrame({"school": space["school"], "age": space["age"]})
+    like = ldp.regression("late ~ age + (1 | school)", data, {"late": space["reports"]}).fit()
+    theirs = like.params.to_numpy()
+    assert found["mean"].values == pytest.approx(theirs[:2], abs=0.12)
+    assert found["sd"].values == pytest.approx([theirs[2], 0.2], abs=0.15)
+    off = found["own"].values - np.column_stack([space["level"], space["slope"]])
+    assert np.abs(off).mean(axis=0) == pytest.approx([0.2, 0.12], abs=0.1)
