@@ -197,6 +197,7 @@ CALLS = {  # those that run, and those that may be refused, with a remedy
         m.wald_test("age = sex[T.m]")
         m.t_test([0, 1, 0])
         m.get_prediction(pd.DataFrame({"age": [30], "sex": ["f"]}))
+        m.get_prediction(df.head()).summary_frame()
         m.summary().as_latex()
         m.conf_int().loc["age"]
         m.cov_params().loc["age", "age"]
@@ -396,7 +397,6 @@ r.plot.bar()
 s.frequencies()
 krr(df.job)
 counts["nurse"]
-m.get_prediction(df.head()).summary_frame()
 """  # Python's own errors
 
 

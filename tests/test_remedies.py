@@ -279,7 +279,7 @@ REGRESSIONS = [
     ("sharp.regression('job ~ word', model='linear')", "scores={'job': ...}",
      "sharp.regression('job ~ word', model='linear', scores={'job': {'a': 1, 'b': 2, 'c': 3}})"),
     ("sharp.regression('job ~ 1', model='ordered')", "frequencies()", "sharp.frequencies('job')"),
-    ("survey(weights='w').regression('ill ~ word').fit_posterior(rng=rng())", "without weights=",
+    ("survey(weights='w').regression('ill ~ word').fit_posterior(rng=rng())", "leave out weights=",
      "survey().regression('ill ~ word')"),
     ("ldp.PrivatizedLogit(sharp.reports('ill'), np.ones((240, 0)))", "X.assign(const=1.0)",
      "ldp.PrivatizedLogit(sharp.reports('ill'), TABLE[[]].assign(const=1.0)).fit().nobs == 240"),

@@ -351,19 +351,19 @@ def reports_in(
     mechanism: Mechanism,
     column: pd.Series[Any],
     cohort: pd.Series[Any] | None = None,
-    done: int = 0,
+    done: int | None = None,
     exact: bool = False,
 ) -> tuple[Reports, Mask]:
     """The reports of a column, and which rows have none, (n,).
 
     `cohort` is the column of cohorts where they do not stand before the reports, `places` what
-    errors call both; `done` rows come before. With `exact` labels are meant as they stand.
+    errors call both; of a file `done` rows come before. With `exact` labels are as they stand.
     """
     if isinstance(mechanism, Enumerated):
         codes = label_codes(mechanism, places, column, cohort, done, exact)
         return Reports(codes[codes >= 0], mechanism), codes < 0
     values, absent = found_in(places[0], column)
-    return parsed(places, mechanism, values, absent, cohort, done), absent
+    return parsed(places, mechanism, values, absent, cohort, done or 0), absent
 
 
 def parsed(

@@ -244,7 +244,7 @@ class SensitiveBits(Channel):
         Q[self._others, patterns + np.arange(self._others.size)] = self.told
         return Q
 
-    def _scores(self) -> BitScores:
+    def _protected_scores(self) -> BitScores:
         """The law of protected reports; the sensitive categories come first."""
         leftover = np.full(self._others.size, self.d2)
         return unary_scores(self.p1, self.d1, self._at.size, leftover)
@@ -253,7 +253,7 @@ class SensitiveBits(Channel):
         J = np.zeros((p.size, p.size))
         if self._at.size:
             order = np.concatenate([self._at, self._others])
-            J[np.ix_(order, order)] = self._scores().information(p[order])
+            J[np.ix_(order, order)] = self._protected_scores().information(p[order])
         told = p[self._others]
         if np.any(told <= 0.0):
             raise InvalidArgument("p", p, "must be positive where a report reveals the category")
@@ -265,7 +265,7 @@ class SensitiveBits(Channel):
         own, mean = np.zeros((3, p.size)), np.zeros((3, p.size))
         if self._at.size:
             order = np.concatenate([self._at, others])
-            found = self._scores().moments(p[order], features[np.ix_(order, order)])
+            found = self._protected_scores().moments(p[order], features[np.ix_(order, order)])
             own[:, order], mean[:, order] = found
             own[:, others] *= self.d2
         u = features[:, others] / p[others]  # of reports that reveal
@@ -282,7 +282,7 @@ class SensitiveBits(Channel):
         if not self._at.size:
             return told.min(axis=1), told.max(axis=1)
         order = np.concatenate([self._at, others])
-        low, high = self._scores().reach(p[order], features[:, order])
+        low, high = self._protected_scores().reach(p[order], features[:, order])
         return (
             np.minimum(low, told.min(axis=1, initial=np.inf)),
             np.maximum(high, told.max(axis=1, initial=-np.inf)),

@@ -320,6 +320,8 @@ class Ledger(Specified):
             raise InvalidArgument("questionnaire", questionnaire, "must be a Questionnaire")
         sheet: Any = questionnaire
         private, mechanisms = sheet.private, sheet.mechanisms
+        if not isinstance(wave, str):
+            raise InvalidArgument("wave", wave, "must be text")
         if wave and sheet.wave not in (None, wave):
             remedy = f"the questionnaire is of wave {sheet.wave!r}: pass questionnaire.in_wave(...)"
             raise InvalidArgument("wave", wave, remedy)

@@ -385,7 +385,7 @@ def test_documents_and_pages_have_the_words_of_the_survey():
 
 def test_a_file_of_semicolons_is_told_how_to_be_read(tmp_path):
     pd.DataFrame({"late": [1, 2], "age": [9, 9]}).to_csv(tmp_path / "wide.csv", sep=";")
-    with pytest.raises(ldp.LDPError, match="give Survey sep=';'"):
+    with pytest.raises(ldp.LDPError, match=r"Survey\(..., sep=';'\) reads it"):
         ldp.Survey(tmp_path / "wide.csv", {"late": library.warner("8/10").mechanism((2, 1))})
 
 

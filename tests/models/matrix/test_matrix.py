@@ -177,7 +177,7 @@ def test_it_glances_and_goes_to_maketables_as_other_results_do():
     assert row["p_smallest"] == matrix.to_frame()["pvalue_holm"].min()
     for model in (matrix, matrix.to_maketables()):
         table = model.__maketables_coef_table__
-        assert table.index.tolist()[:2] == ["u:v", "u:w"]
+        assert table.index.tolist()[:2] == ["u, v", "u, w"]
         np.testing.assert_array_equal(table["b"], matrix.to_frame()["cramers_v"])
         assert table["ci95l"].iloc[0] == matrix["u", "v"].cramers_v(0.05).lower
         assert table[["se", "t"]].isna().all(axis=None)

@@ -390,7 +390,8 @@ def test_it_is_the_log_linear_model_of_the_answers(late):
     unknowns = {name: {"cheating": 0.15} for name in made if made[name] is device}
     sheet = ldp.Questionnaire(made)
     table = sheet.privatize(people, rng, parameters=unknowns)
-    for design in ({}, {"weights": "w", "strata": "part", "clusters": "school"}):
+    sampled = {"weights": "w", "strata": "part", "clusters": "school", "nested": True}
+    for design in ({}, sampled):
         asked = ldp.Survey(table, sheet, **design)
         found = asked.regression("ill ~ smokes").fit()
         joint = asked.cells(["ill", "smokes"], ldp.cells.loglinear("ill*smokes")).fit()

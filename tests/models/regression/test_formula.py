@@ -224,7 +224,7 @@ def test_exog_of_private_predictors(engine):
     ("new", "message"),
     [
         (pd.DataFrame({"region": ["n"]}), "'age': no such column"),
-        (pd.DataFrame({"age": [1.0], "region": ["mars"]}), "cannot use it"),
+        (pd.DataFrame({"age": [1.0], "region": ["mars"]}), "no level that was fitted"),
         (pd.DataFrame({"age": [1.0], "region": ["n"], "job": ["cook"]}), "all private predictors"),
         (pd.DataFrame({"age": [1.0], "region": ["n"], "job": ["king"], "ill": ["no"]}), "category"),
         ({"age": [1.0]}, "DataFrame"),

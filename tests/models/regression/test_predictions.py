@@ -148,7 +148,8 @@ def test_predictions_and_margins_have_what_results_have():
         assert float(np.squeeze(tested.effect)) == pytest.approx(0.3)
         assert float(np.squeeze(tested.statistic)) == pytest.approx(0.2 / np.sqrt(v.sum()))
         assert found.glance()["nobs"].tolist() == [300]
-    pd.testing.assert_frame_equal(rows.frame, results.get_prediction({"new": [0, 1]}))
+    predicted = results.get_prediction({"new": [0, 1]})
+    pd.testing.assert_frame_equal(rows.frame, predicted, check_frame_type=False)
     effect = results.get_margeff(dummy=True)
     frame, reach = effect.to_frame(), 1.959964 * np.sqrt(v.sum())
     assert frame["term"].tolist() == ["new"] and frame["p_value"][0] < 1e-6

@@ -184,7 +184,7 @@ def test_bad_coefficients():
         ([], {}, "are none"),
         ([1.0], {}, "must be results of a regression"),
         ([pd.DataFrame({"b": [1.0]})], {}, "'params', 'lower' and 'upper'"),
-        ([results], {"labels": ["a", "b"]}, "must be 1 names"),
+        ([results], {"labels": ["a", "b"]}, "must be 1 name, one for each"),
         ([results], {"names": ["height"]}, "must be one of"),
         ([results], {"most": 0}, "most=0"),
     ]:
