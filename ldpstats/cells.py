@@ -18,7 +18,7 @@ import ast
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, reduce
 from itertools import chain, combinations, count, product
 from math import comb, prod
@@ -38,6 +38,7 @@ from ldpstats.arguments import (
     numbers,
     positive_integer,
     positive_number,
+    record,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.likelihood.joint import Factor, JointRows, of_paths
@@ -64,7 +65,7 @@ _STEP = 1e-30  # of complex steps
 _FEW_STARTS = 60  # frequencies and parameters of devices from which fewer starts are tried
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class CellReports:
     """Distinct joint reports: for each question distinct likelihoods, and which of them each has.
 
@@ -220,7 +221,7 @@ class Law(ABC):
         return rng.normal(0.0, 0.7, self.size)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Structure:
     """A law of the cells of several questions: the functions of `ldpstats.cells` make it.
 

@@ -24,6 +24,7 @@ from ldpstats.arguments import (
     positive_integer,
     positive_number,
     real_number,
+    record,
 )
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import align, as_labels
@@ -147,7 +148,7 @@ class Beta:
 _LEAST = 1e-150  # of a draw: products of two are still numbers
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class DirichletLaw(LogitLaw):
     """A Dirichlet law of concentrations alpha, shape (k,)."""
 
@@ -220,7 +221,7 @@ _LARGEST_MEAN = 100.0
 _SD = (1e-3, 100.0)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class LogisticNormalLaw(LogitLaw):
     """p = softmax(eta), eta normal with these means, (k,), and this covariance, (k, k)."""
 
@@ -435,7 +436,7 @@ _MOST_CELLS = 10_000  # of tables that are drawn
 _STEP = 1e-4  # of finite differences
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Margins:
     """Prior of a joint table from what is known of its margins.
 
@@ -538,7 +539,7 @@ class Margins:
         return law.draw(rng, draws).reshape(draws, *given)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class MarginsLaw(LogitLaw):
     """The law that `Margins` gives to a table of certain sizes.
 
@@ -642,7 +643,7 @@ _DF = (1.0, 1e6)
 _LARGEST_SD = 1e150  # of a draw of the standard deviation, whose effects are still numbers
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Pooling:
     """Prior of the frequencies in several groups, with partial pooling.
 

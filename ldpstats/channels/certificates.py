@@ -19,6 +19,7 @@ from ldpstats.arguments import (
     distribution,
     numbers,
     page_text,
+    record,
     whole_below,
 )
 from ldpstats.channels.structured import Channel, Dense
@@ -69,7 +70,7 @@ class Guarantee(Printed):
         return "\n".join(lines + [f"  {name:<{width}}  {n:.6g}" for name, n in reports.items()])
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ULDP(Guarantee):
     """What a channel guarantees to sensitive categories: the certificate that `uldp` gives.
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import comb, lgamma
 
 import numpy as np
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.channels.structured import Channel, OutputClasses
 from ldpstats.errors import NotAvailable
 from ldpstats.labels import Mask
@@ -18,7 +17,7 @@ from ldpstats.reports.layout import Packed
 # -- Ordered categories: nearby ones make nearly the same reports ---------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Band(Channel):
     """``Q[x, y] = p`` for ``x <= y <= x + 2 b``, else q: the square wave of Li et al. (2020).
 
@@ -82,7 +81,7 @@ class Band(Channel):
         return float(np.log1p(self.excess / self.low))
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Geometric(Channel):
     """``Q[x, y]`` in proportion to ``a^|x - y|``, what lies beyond the ends added to them.
 
@@ -122,7 +121,7 @@ class Geometric(Channel):
 _LARGEST_ENUMERATION = 20  # categories of which matrix() is willing to list the subsets
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Subsets(Channel):
     """Reports of `size` categories, each set with the answer in it ``own / (1 - own)`` as likely.
 
@@ -199,7 +198,7 @@ def _log_comb(n: int, k: int) -> float:
 # -- A design of blocks: a label is more probable for the categories in its block -----------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Blocks(Channel):
     """``Q[x, y] = high`` where the block of label y holds category x, else `low`."""
 

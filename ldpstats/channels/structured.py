@@ -20,14 +20,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from ldpstats.arguments import Array, as_array, distribution, listed
+from ldpstats.arguments import Array, as_array, distribution, listed, record
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import Mask
 from ldpstats.likelihood.covariance import label_moments
@@ -37,7 +37,7 @@ from ldpstats.reports.layout import Packed
 _LARGEST_MATRIX = 1 << 27  # entries that matrix() is willing to form: 1 GB as float64
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class OutputClasses:
     """Reports, or classes of reports that distinguish categories equally well; arrays (c,).
 
@@ -221,7 +221,7 @@ class Channel(ABC):
 _LARGEST_ENUMERATION = 20  # bits whose 2^b patterns matrix() is willing to list
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Dense(Channel):
     """Any row-stochastic matrix.
 
@@ -270,7 +270,7 @@ class Dense(Channel):
         return self.Q
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Uniformised(Channel):
     """``Q = a I + 1 b'``: tell the truth with probability a, else a label drawn from one law.
 
@@ -352,7 +352,7 @@ class Uniformised(Channel):
         return replace(classes, log_ratio=np.where(made, classes.log_ratio, elsewhere))
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Bits(Channel):
     """Reports of bits that are independent given the category.
 
@@ -524,7 +524,7 @@ def _log_power(probability: float, count: Array) -> Array:
 # -- Channels made of others: of categories mapped first, of several reports, of cohorts ----------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Mapped(Channel):
     """A channel of a function of the category, such as a hash: ``Q[x, y] = base[codes[x], y]``.
 
@@ -568,7 +568,7 @@ class Mapped(Channel):
         return self.base.epsilon() if alike else super().epsilon()
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Kronecker(Channel):
     """Several variables, each through its own channel, independently given the true values.
 
@@ -615,7 +615,7 @@ class Kronecker(Channel):
         return sum(channel.epsilon() for channel in self.channels)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Stacked(Channel):
     """A respondent is in group c with probability `shares[c]`, whatever her category; c is known.
 
@@ -686,7 +686,7 @@ _STEP = 0.25  # of ln t: an error of 1e-17
 _LEFT, _RIGHT = 1e-17, 45.0  # where t d is as good as zero, and where exp(-t d) is
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class BitScores:
     """The law of reports in which each category owns at most one bit; arrays (k,).
 

@@ -12,6 +12,7 @@ from threading import Event, Thread
 from typing import Any, ClassVar
 
 from ldpstats import errors
+from ldpstats.arguments import record
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, cut
 from ldpstats.reports.layout import is_of_bytes
 
@@ -21,7 +22,7 @@ Partial = Callable[[Iterator[Any]], Iterator[Any]]
 """From record batches to partial results that add up, as record batches; it can be pickled."""
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Engine:
     """Runs lazy frames of Narwhals; this one collects any of them as a whole."""
 

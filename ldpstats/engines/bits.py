@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.tables import cohorts_in, reports_in, whole_counts
 from ldpstats.mechanisms import Mechanism
@@ -36,7 +35,7 @@ _BYTES = 24  # of it for each bit of a group and cohort
 _ROW = re.compile(r", row [0-9]+$|\[[0-9]+\]$")
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class BitSums:
     """What `Query.partial` runs to sum bits: from batches of rows to one of sums; it is pickled."""
 

@@ -9,10 +9,11 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from ldpstats.arguments import record
 from ldpstats.engines.base import Engine, polled, running
 from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument
@@ -23,7 +24,7 @@ MEMORY = "1GB"  # beyond it DuckDB uses temporary files
 _FORKED: list[Any] = []  # connections of the process that this one was forked from
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class DuckDB(Engine):
     """Runs relations on the connection that they have, or in a database of our own in memory."""
 

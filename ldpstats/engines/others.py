@@ -6,11 +6,10 @@ import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ldpstats.arguments import one_of
+from ldpstats.arguments import one_of, record
 from ldpstats.engines.base import Engine, Partial, needed, stacked
 from ldpstats.engines.database import SUFFIXES, DuckDB, database
 from ldpstats.engines.parquet import found_files, parquet
@@ -21,7 +20,7 @@ from ldpstats.io.storage import checked_path, refusal
 # -- Lazy frames of Polars ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Polars(Engine):
     """Runs lazy frames of Polars, and reads Parquet files with them."""
 
@@ -39,7 +38,7 @@ class Polars(Engine):
 # -- Frames of PySpark ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Spark(Engine):
     """Runs frames of Spark on the session that they have; results come as Arrow."""
 

@@ -8,13 +8,13 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ldpstats.arguments import listed
+from ldpstats.arguments import listed, record
 from ldpstats.engines.base import (
     BATCH_ROWS,
     Engine,
@@ -39,7 +39,7 @@ T = TypeVar("T")
 _CHANGED = "changed while it was in use: make the survey anew"
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Files(Query):
     """Parquet files of one schema.
 
@@ -273,7 +273,7 @@ BATCH = b"ldpstats.batch"  # of a file of a collector: what was drawn when it wa
 MERGED = b"ldpstats.merged"  # what a collector merged into it, as a list of JSON
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Footer:
     """The footer of a file, and the state of the file when it was read."""
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 from operator import and_, or_
 from typing import Any, Self, TypeVar
 
 import numpy as np
 
+from ldpstats.arguments import record
 from ldpstats.engines.base import (
     BATCH_ROWS,
     Engine,
@@ -36,7 +37,7 @@ T = TypeVar("T")
 MOST_BYTES = 1 << 31  # of distinct rows that a query returns
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Query:
     """Rows of a table that an engine holds; nothing is read until something is asked."""
 

@@ -15,14 +15,14 @@ of 95% from the sandwich covered .95 to .97, .95 to .99 and .98 to 1, given that
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
 from typing import Protocol
 
 import numpy as np
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.labels import Mask
 from ldpstats.likelihood.regression import (
@@ -62,7 +62,7 @@ class Objective(Protocol):
     def evaluate(self, theta: Array) -> Expansion: ...
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Found:
     """The highest maximum, and what else was met.
 
@@ -270,7 +270,7 @@ _ROUNDING = 1e-18  # decrement relative to the value, far below any standard err
 _INWARD = 1e-9  # slope that leads away from a bound
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Maximum:
     """Where an iteration ended.
 
@@ -432,7 +432,7 @@ COVARIANCES = ("nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster")
 _ALONE = 1e-10  # one minus the leverage of a row that alone determines a coefficient
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class LeastSquares:
     """A fit by (weighted) least squares.
 
@@ -538,7 +538,7 @@ _ITERATIONS = 40
 _SAME = 1e-4  # change of the linear predictors between two roots that are one
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Corrected:
     """A root of the corrected score.
 
@@ -657,7 +657,7 @@ _LONGEST_DIFFERENCE = 1e-3  # such a difference, where the likelihood is flat
 _MOST = 3  # parameters up to which the penalty's second derivatives are taken at every step
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Penalised:
     """The objective ``l(theta) + log det I(theta) / 2``.
 

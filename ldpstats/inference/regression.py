@@ -12,12 +12,12 @@ of J. E. Pustejovsky and E. Tipton, Journal of Business & Economic Statistics 20
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.inference.designs.linearisation import Ratios, Sample, Scores, estimated_totals
 from ldpstats.labels import Codes, Mask
 from ldpstats.likelihood.regression import Derivatives, Outcome, RegressionLikelihood, scaled
@@ -30,7 +30,7 @@ _BLOCK = 1 << 22  # numbers of the largest array that is made at a time
 _NORMAL = 1000.0  # degrees of freedom from which on a bound of them does
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class InformationShares:
     """How the information on parameters is spread over clusters, or respondents."""
 
@@ -188,7 +188,7 @@ Function = Callable[..., Derivatives]
 _CACHED = 1 << 20  # numbers of arrays that fit in the cache
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Average:
     """Numbers, (m,), and their derivatives by all parameters, (m, size)."""
 

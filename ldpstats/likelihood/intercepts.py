@@ -20,13 +20,13 @@ with derivative ``E dh + Cov(h, S)``; their variance given the reports is that a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.labels import Codes
 from ldpstats.likelihood.regression import Intercepts, RegressionLikelihood, hermite
 
@@ -38,7 +38,7 @@ _NOTHING = 1e-200  # information
 _LEAST = 0.25  # curvature of the integrand, relative to that of the normal law, that nodes assume
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class GroupedLikelihood(RegressionLikelihood):
     """The log-likelihood of coefficients and, last, of the standard deviations of intercepts.
 
@@ -250,7 +250,7 @@ class GroupedLikelihood(RegressionLikelihood):
         return np.vstack(means), np.vstack(variances)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class RestrictedLikelihood:
     """The log-likelihood less half the log determinant of the information on the m coefficients.
 

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.labels import Codes
 from ldpstats.likelihood.joint import distinct_reports, each_once
 from ldpstats.reports.single import Reports
@@ -45,7 +45,7 @@ def scaled(M: Array) -> tuple[Array, Array]:
     return M / np.outer(size, size), size
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Seen:
     """What is seen of categories: a `table` of the likelihoods of distinct reports.
 
@@ -60,7 +60,7 @@ class Seen:
         return self.table[..., self.at[rows], :]
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class RegressionLikelihood:
     """Log-likelihood of parameters theta: those of the outcome, then those of the predictors.
 
@@ -624,7 +624,7 @@ def _kinds(columns: Sequence[Array], some: Any = slice(None)) -> Codes:
 _TINY = 1e-300  # probabilities below are of reports that do not occur
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ReportLaw:
     """Channels, (k, l) each, of the reports on a categorical outcome, and the one of each row."""
 
@@ -636,7 +636,7 @@ class ReportLaw:
         return replace(self, at=self.at[rows])
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ExpectedInformation:
     """Expected information of the outcome's parameters.
 
@@ -727,7 +727,7 @@ class ExpectedInformation:
 _LEAST = 0.02  # share of a configuration in the smoothed indicators, relative to an equal one
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class CompletedLikelihood:
     """``sum_i w_i sum_c phi_ic sum_y a_iy log pi_y(eta_ic)``, or of a number its log density.
 
@@ -824,7 +824,7 @@ class CompletedLikelihood:
 # -- Linear predictors of n respondents as functions of the parameters ----------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Predictors(ABC):
     """Predictors eta, (n, q), of parameters theta, (size,), for covariates X, (n, p).
 
@@ -880,7 +880,7 @@ class Predictors(ABC):
         """``D_i V D_i'`` for the derivative D_i of each row, (size, size) -> (n, q, q)."""
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Separate(Predictors):
     """Coefficients of their own for each predictor, one predictor after the other."""
 
@@ -942,7 +942,7 @@ class Separate(Predictors):
         return forms
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Parallel(Predictors):
     """Slopes beta and thresholds alpha, ``eta_a = alpha_a - x'beta``.
 

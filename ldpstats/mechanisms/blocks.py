@@ -7,13 +7,12 @@ both choose the design with the smallest summed variance.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ldpstats.arguments import Array, positive_integer
+from ldpstats.arguments import Array, positive_integer, record
 from ldpstats.channels.families import Blocks, Subsets
 from ldpstats.errors import InvalidArgument
 from ldpstats.likelihood.blocks import BlockDesign, HadamardDesign, ProjectiveDesign, SingleDesign
@@ -124,7 +123,7 @@ _MOST_SUBSET_ENTRIES = 1 << 16  # of a Q that counts are drawn from row by row
 _FEW = 1 << 17  # reports that are drawn one by one in about the time that their sums take
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class SubsetSelection(CategoryBits):
     """Subset selection (Ye and Barg 2018): the report is a set of `size` categories.
 
@@ -258,7 +257,7 @@ class SubsetSelection(CategoryBits):
 # -- Hadamard response ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class HadamardResponse(BlockMechanism):
     """Hadamard response (Acharya, Sun and Zhang 2019): labels in the rows of Hadamard matrices.
 
@@ -352,7 +351,7 @@ _MOST_WORK = 1 << 25  # vectors q^t of a design, which its transform takes time 
 _CLOSE = 1.01  # factor by which variances may differ that are as good as equal
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ProjectiveGeometryResponse(BlockMechanism):
     """Projective geometry response (Feldman, Nelson, Nguyen and Talwar 2022).
 

@@ -26,6 +26,7 @@ from ldpstats.arguments import (
     one_of,
     positive_integer,
     real_number,
+    record,
     whole_below,
 )
 from ldpstats.channels.certificates import Audit
@@ -77,7 +78,7 @@ _SAME = 1e-12  # of probabilities, by which a product may be off by rounding
 _OWN_EPSILON = "must be a number in nats, as a field or a property: channel().epsilon() is right"
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class CohortPart:
     """A cohort of a device: its name, what it does without that name in reports, and its `places`.
 
@@ -405,7 +406,7 @@ def combined(
     return CustomMechanism(Q, categories, outputs, sensitive, description)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class CustomMechanism(Enumerated):
     """A mechanism given by its channel matrix, square or rectangular.
 
@@ -713,7 +714,7 @@ class _Numbered(Kronecker):
         return super().rows(np.unravel_index(np.asarray(y, dtype=np.int64), sizes))
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Product(Enumerated):
     """Several questions as one, each privatised by its own mechanism.
 
@@ -926,7 +927,7 @@ def product(questions: Mapping[str, Any]) -> Product:
 _MOST_ENTRIES = 1 << 26  # of a joint law
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Panel(Product):
     """The reports of several waves as one, see `Mechanism.joint_law`.
 

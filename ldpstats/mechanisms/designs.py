@@ -8,14 +8,13 @@ stand in columns.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import distribution, listed
+from ldpstats.arguments import distribution, listed, record
 from ldpstats.channels.structured import Channel, Dense
 from ldpstats.errors import InvalidArgument, LDPError
 from ldpstats.labels import Labels, as_labels, matched
@@ -34,7 +33,7 @@ _DESIGNS += "Observed(('no', 'yes')), 'warner': Warner(p=0.7)}, or a function of
 _MOST_DESIGNS = 200  # beyond it the values hardly repeat
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ByColumn(Enumerated):
     """Several mechanisms for the same answer, of which columns of the table say the one used.
 
@@ -225,7 +224,7 @@ class ByColumn(Enumerated):
     __repr__ = __str__
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class DesignFunction:
     """Parameters of a mechanism that stand in columns: `by_column` makes it, a `Survey` reads it.
 

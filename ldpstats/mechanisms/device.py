@@ -7,7 +7,6 @@ nobody has counted), and several reports about one answer as one report with a l
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import product
@@ -16,7 +15,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import EPSILON_RANGE, Array, did_you_mean, listed
+from ldpstats.arguments import EPSILON_RANGE, Array, did_you_mean, listed, record
 from ldpstats.channels.certificates import Audit, sequential
 from ldpstats.channels.structured import Channel, Dense, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -59,7 +58,7 @@ _MOST_DRAWS = 10_000_000
 _LEAST = 1e-300
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class DeviceMechanism(Enumerated):
     """A randomising device as a mechanism: `Device.mechanism` makes it.
 
@@ -360,7 +359,7 @@ def _unavailable(what: str) -> Callable[..., NoReturn]:
     return refuse
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class UnknownDevice(DeviceMechanism):
     """A randomising device with unknown parameters: `Device.mechanism` makes it.
 

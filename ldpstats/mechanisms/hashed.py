@@ -24,6 +24,7 @@ from ldpstats.arguments import (
     named_only,
     positive_epsilon,
     positive_integer,
+    record,
     whole_below,
 )
 from ldpstats.channels.structured import (
@@ -478,7 +479,7 @@ def OLH(categories: Any, epsilon: float, n_cohorts: int | None = None) -> ORR:
 
 
 @named_only("ORR(4, 16, epsilon=1.0)")
-@dataclass(frozen=True, eq=False)
+@record
 class ORR(Hashed):
     """O-RR (KBR16 section 5.1, eq. 15 to 17): k-RR of a hash of the answer.
 
@@ -602,7 +603,7 @@ class ORR(Hashed):
 # -- Lists of strings to look for, and maps of the cells that they own ----------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class CandidateMap:
     """Candidates whose cells are given, not computed: for reports of clients with another hash.
 
@@ -784,7 +785,7 @@ class HashedBits(Hashed):
 
 
 @named_only("ORAPPOR(16, 2, 8, epsilon=1.0)")
-@dataclass(frozen=True, eq=False)
+@record
 class ORAPPOR(HashedBits):
     """O-RAPPOR (KBR16 section 5.2): every bit of the answer's Bloom filter is flipped alike.
 

@@ -13,7 +13,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldpstats.arguments import EPSILON_RANGE, Array, named_only, positive_epsilon, probability
+from ldpstats.arguments import (
+    EPSILON_RANGE,
+    Array,
+    named_only,
+    positive_epsilon,
+    probability,
+    record,
+)
 from ldpstats.channels.structured import Dense, Uniformised
 from ldpstats.errors import InvalidArgument
 from ldpstats.hints import guided
@@ -25,7 +32,7 @@ from ldpstats.sampling.samplers import Words
 
 
 @guided
-@dataclass(frozen=True, eq=False)
+@record
 class KRR(Enumerated):
     """k-ary randomised response (KBR16 eq. 4): the true category, or a uniform other one.
 
@@ -334,7 +341,7 @@ class Mangat(_Device):
 
 
 @guided
-@dataclass(frozen=True, eq=False)
+@record
 class Observed(Enumerated):
     """An unprotected variable: the report is the answer. It gives no privacy.
 

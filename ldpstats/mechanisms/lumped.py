@@ -8,14 +8,14 @@ whatever the frequencies within "Other" and whatever they depend on.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array, probability
+from ldpstats.arguments import Array, probability, record
 from ldpstats.channels.structured import Bits, BitScores, Uniformised, unary_scores
 from ldpstats.clients.device import check_table, numbers
 from ldpstats.clients.portable import ldpstats_client as portable
@@ -191,7 +191,7 @@ def _lump_bits(reports: Reports, kept: Array) -> Packed:
     return out
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class _KeptBits(Bits):
     """Bits of all categories but the last, which owns none."""
 
@@ -220,7 +220,7 @@ class _KeptBits(Bits):
         return Bits(self.members[:-1], self.n_bits, self.p1, self.p0).epsilon()
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class LumpedUnary(CategoryBits):
     """A bit per category, each noised on its own, but for the last category, which owns none.
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array, positive_epsilon, positive_integer
+from ldpstats.arguments import Array, positive_epsilon, positive_integer, record
 from ldpstats.channels.families import Band, Geometric
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import Labels, as_labels, binned, checked_edges, interval_labels, midpoints
@@ -19,7 +18,7 @@ from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import Words
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class GeometricResponse(Enumerated):
     """Ordered categories, reported with truncated geometric noise: nearby ones are likelier.
 
@@ -94,7 +93,7 @@ def optimal_half_width(epsilon: float) -> float:
     return float((e - 1.0 + np.exp(-e)) / (2.0 * (np.expm1(e) - e)))
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class SquareWave(Enumerated):
     """Numbers in bins: a report near the true bin with a higher probability (a square wave).
 

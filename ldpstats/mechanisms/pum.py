@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import html_table, one_of
+from ldpstats.arguments import html_table, one_of, record
 from ldpstats.channels.structured import Mapped
 from ldpstats.clients.device import (
     Budget,
@@ -45,7 +45,7 @@ from ldpstats.sampling.samplers import Words, simulation_words
 _FORMAT, _VERSION = "ldpstats-pum", 1
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PUM(Specified):
     """Personalised ULDP mechanism (MK19 section 5): respondents keep secret what they protect.
 

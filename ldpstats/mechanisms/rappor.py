@@ -23,7 +23,15 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array, boolean, named_only, one_of, positive_integer, probability
+from ldpstats.arguments import (
+    Array,
+    boolean,
+    named_only,
+    one_of,
+    positive_integer,
+    probability,
+    record,
+)
 from ldpstats.channels.certificates import Audit
 from ldpstats.channels.structured import Dense, bit_ratios
 from ldpstats.clients.device import (
@@ -219,7 +227,7 @@ class TwoResponses(Mechanism):
 
 
 @named_only("RAPPOR(16, 2, 8, f=0.5, p=0.25, q=0.75)")
-@dataclass(frozen=True, eq=False)
+@record
 class RAPPOR(TwoResponses, HashedBits):  # type: ignore[override]
     """RAPPOR (EPK14; FPE16 section II).
 
@@ -463,7 +471,7 @@ class RAPPOR(TwoResponses, HashedBits):  # type: ignore[override]
 
 @guided
 @named_only("BooleanRAPPOR(f=0.5, p=0.25, q=0.75)")
-@dataclass(frozen=True, eq=False)
+@record
 class BooleanRAPPOR(TwoResponses, Enumerated):
     """RAPPOR of a truth value: one bit, which a true answer owns and a false one does not.
 

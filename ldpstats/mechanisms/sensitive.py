@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array, positive_epsilon
+from ldpstats.arguments import Array, positive_epsilon, record
 from ldpstats.channels.certificates import Audit, sequential, uldp
 from ldpstats.channels.families import Subsets
 from ldpstats.channels.structured import (
@@ -70,7 +70,7 @@ _CODE_TYPES = ("<u1", "<u2", "<u4", "<u8")  # of the number of an answer that a 
 _ROWS = 1 << 14  # reports whose bits are copied at a time
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class RevealingFormat(BitFormat):
     """Reports of `URAP`: packed bits of the sensitive categories, then the revealed category.
 
@@ -205,7 +205,7 @@ class RevealingFormat(BitFormat):
 # -- The channel of utility-optimised RAPPOR ------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class SensitiveBits(Channel):
     """Reports of `URAP`: the patterns of the sensitive bits, then the answers that are revealed."""
 
@@ -471,7 +471,7 @@ def checked_levels(levels: Any, labels: Labels, name: str = "epsilon") -> tuple[
 
 
 @guided
-@dataclass(frozen=True, eq=False)
+@record
 class URR(Levelled, Enumerated):
     """Utility-optimised randomised response (MK19 Definition 3): noise for sensitive answers only.
 
@@ -636,7 +636,7 @@ class _Scattered(Uniformised):
 # -- Utility-optimised RAPPOR ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class URAP(Levelled, CategoryBits):
     """Utility-optimised RAPPOR (MK19 Definition 4): a bit per category, noise for sensitive ones.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.channels.structured import Bits
 from ldpstats.clients.portable import ldpstats_client as portable
 from ldpstats.hints import guided
@@ -25,7 +24,7 @@ from ldpstats.sampling.samplers import Words
 
 
 @guided
-@dataclass(frozen=True, eq=False)
+@record
 class KRAPPOR(CategoryBits):
     """k-RAPPOR: a bit per category, each noised on its own.
 

@@ -33,6 +33,7 @@ from ldpstats.arguments import (
     numbers,
     one_of,
     positive_integer,
+    record,
     replicates,
 )
 from ldpstats.cells import (
@@ -130,7 +131,7 @@ _TOGETHER = 1 << 14  # reports whose scores are computed at a time
 # -- What was collected ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class CellData:
     """Rows of a table: for each question the reports of its mechanisms, and which rows have one.
 
@@ -256,7 +257,7 @@ def _waves(
     return made, waves, epsilon
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Seen(Document):
     """Distinct reports of a question: likelihoods, (d + 1, k), the last of ones, their kinds."""
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import partial
 from itertools import repeat
 from math import comb
@@ -35,6 +35,7 @@ from ldpstats.arguments import (
     level,
     one_of,
     positive_integer,
+    record,
 )
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
@@ -409,7 +410,7 @@ def _margins_alone(
 _ROUNDING = 1e-12  # of a second moment
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ChangeLaw(Document):
     """Moments of f of each category, and how they vary with the change."""
 
@@ -576,7 +577,7 @@ _SPAN = (-1.0, 1.0)  # of a change
 _HEAD = 12  # characters of the head of a column
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ChangeResults(Results):
     """Change of the frequencies between two waves of the same respondents.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array, level, one_of, positive_integer
+from ldpstats.arguments import Array, level, one_of, positive_integer, record
 from ldpstats.errors import (
     InvalidArgument,
     LDPWarning,
@@ -307,7 +306,7 @@ class GroupedModel(Model):
 # -- What a fit of several groups returns: the frequencies of each, and how the groups differ -----
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class GroupedResults(ByGroup):
     """Estimated frequencies of one privatised variable in several groups of respondents.
 

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, boolean, latex_text, level, positive_integer
+from ldpstats.arguments import Array, boolean, latex_text, level, positive_integer, record
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.hints import Hinted, guided, refused_call
 from ldpstats.inference.tests import TestResult, pvalue_text, reject, z_test
@@ -585,7 +585,7 @@ class Facts(Hinted, ABC):
         return [key for key in keys if key != "se_type" or not plain]
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class TableModel(Facts):
     """Estimates and facts as maketables reads them, and nothing else.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import combinations
 from operator import methodcaller
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import level, one_of, page_text
+from ldpstats.arguments import level, one_of, page_text, record
 from ldpstats.errors import InvalidArgument, LDPError, LDPWarning, NotAvailable
 from ldpstats.estimators.base import Estimator
 from ldpstats.inference.tests import adjust, pvalue_text
@@ -186,7 +186,7 @@ def pairwise(
 # -- Associations of all pairs of several variables -----------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class AssociationMatrix(Stored):
     """Cramer's V of all pairs of several variables, with intervals and tests of independence.
 

@@ -22,6 +22,7 @@ from ldpstats.arguments import (
     boolean,
     level,
     one_of,
+    record,
 )
 from ldpstats.cells import CellReports, Plain
 from ldpstats.documents import Document, written
@@ -182,7 +183,7 @@ _EXACT = 64  # frequencies and parameters up to which the rank is computed witho
 _REMEDY = "add a group of respondents with another device, or one whose parameters are known"
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class DeviceGroups:
     """The counts of each device, over the same categories."""
 
@@ -373,7 +374,7 @@ def polynomial_matrix(mechanism: Mechanism, names: Sequence[str]) -> PolynomialM
 _MOST_PROFILES = 40  # frequencies and parameters up to which intervals are profiles by default
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ParametersResults(Results):
     """Estimated frequencies and unknown parameters of devices.
 

@@ -25,7 +25,7 @@ p-values are of the t law of the design.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, boolean, distribution, level, one_of
+from ldpstats.arguments import Array, boolean, distribution, level, one_of, record
 from ldpstats.documents import read
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.estimators.base import Estimator
@@ -220,7 +220,7 @@ class PersonalizedModel:
 # -- How frequencies rest on what was reported of categories and bots ----------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Background:
     """Distribution of the category behind each tag, as far as it is given."""
 
@@ -262,7 +262,7 @@ class Background:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Mixture:
     """p by the intermediate frequencies near r: ``own * r_X + loads @ (rows @ r)``."""
 
@@ -391,7 +391,7 @@ def presence(
 _LABELS = {"URR": True, "KRR": True, "URAP": False, "KRAPPOR": False}
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PersonalizedResults(Results):
     """Estimated frequencies of the categories behind a personalised mechanism (`PUM`).
 

@@ -19,7 +19,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array, boolean, level, listed, numbers, one_of, positive_integer
+from ldpstats.arguments import (
+    Array,
+    boolean,
+    level,
+    listed,
+    numbers,
+    one_of,
+    positive_integer,
+    record,
+)
 from ldpstats.errors import (
     BoundaryWarning,
     IncompleteListWarning,
@@ -582,7 +591,7 @@ class Results(Labelled, Fit):
 _LONGEST_NAME = 60  # characters
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ContrastLaw:
     """The law of the estimate of a contrast, whatever the contrast is, from `least` to `most`."""
 

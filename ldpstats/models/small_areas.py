@@ -9,7 +9,7 @@ function of arrays, then how areas are matched with the rows of a table.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, level, positive_integer
+from ldpstats.arguments import Array, level, positive_integer, record
 from ldpstats.documents import Document
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimators.solvers import root
@@ -81,7 +81,7 @@ _SPARE = 3  # areas beyond the coefficients without which nothing is known of th
 _FEW = 15  # beyond the coefficients, from which on that variance is not rough
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class SmallAreas(Stored):
     """Small area estimates of one category of a privatised variable.
 
@@ -447,7 +447,7 @@ _NODES = 40  # variances over which intervals are averaged
 _NEGLIGIBLE = 25.0  # nats below the maximum of a likelihood
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class AreaFit(Document):
     """A fitted model of Fay and Herriot, of m areas and q coefficients.
 

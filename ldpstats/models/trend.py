@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from importlib import import_module
 from itertools import cycle
@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array, boolean, level, listed, positive_integer
+from ldpstats.arguments import Array, boolean, level, listed, positive_integer, record
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.tests import critical, t_bounds
 from ldpstats.inference.intervals import edge_normal, edge_range
@@ -75,7 +75,7 @@ _APART = 0.06  # from a bar to that of the next category, of the shortest time b
 _POINTS = 200  # of a line that is drawn, about
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class TrendResults(ByGroup, Results):
     """Estimated frequencies of one question in waves, with what they say of its course.
 

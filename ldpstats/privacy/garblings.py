@@ -13,14 +13,13 @@ privacy with the same epsilon (MK19, appendix C).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.channels.certificates import Guarantee, Guarded, as_channel, sensitive_mask, uldp
 from ldpstats.channels.structured import Channel, Dense
 from ldpstats.errors import InvalidArgument, NotAvailable, NotConverged
@@ -224,7 +223,7 @@ def _programme(A: Array, B: Array) -> tuple[Array, Array]:
 # -- one-sided and utility-optimised local differential privacy (MK19, appendix C) ----------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class OSLDP(Guarantee):
     """What a channel guarantees to sensitive categories one-sidedly: the certificate of `osldp`.
 
@@ -328,7 +327,7 @@ def osldp(Q: Channel | Guarded | npt.ArrayLike, sensitive: Any = None) -> OSLDP:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Factors:
     """A one-sided mechanism as one under utility-optimised LDP and processing after it.
 

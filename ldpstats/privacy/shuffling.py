@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpstats.arguments import Array, html_table, positive_integer, probability, real_number
+from ldpstats.arguments import Array, html_table, positive_integer, probability, real_number, record
 from ldpstats.channels.certificates import as_channel
 from ldpstats.channels.structured import Bits, Channel, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -34,7 +34,7 @@ from ldpstats.mechanisms.hashed import Hashed
 _LEAST_DELTA = 1e-100
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Amplification:
     """The (epsilon, delta) guarantee of shuffled reports.
 
@@ -388,7 +388,7 @@ _MOST_LAWS = 1000
 _MOST_ATTACKS = 40
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ShuffledPairs:
     """Laws of reports for the pairs of answers of a mechanism that may be the worst."""
 
@@ -607,7 +607,7 @@ _ROUNDING_OF_TAILS = 1e-11  # relative, of binomial probabilities
 _CUT = 1e-6  # of the target that unlikely numbers may add
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ReportLaws:
     """Laws, each (m,), of a report of others, and of a respondent's with either of two answers."""
 

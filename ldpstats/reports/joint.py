@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from math import prod
@@ -14,7 +14,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, counts_vector, listed, positive_integer, reports_in_all
+from ldpstats.arguments import (
+    Array,
+    counts_vector,
+    listed,
+    positive_integer,
+    record,
+    reports_in_all,
+)
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.reports.single import (
     Counts,
@@ -38,7 +45,7 @@ ALWAYS_MERGED = 1 << 14  # up to so many combinations, equal ones are merged how
 _DENSE = 4  # combinations of reports, per respondent, up to which equal ones are merged
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class JointCounts:
     """How often each combination of reports was seen; row i of every variable is one combination.
 

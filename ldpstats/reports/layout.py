@@ -38,7 +38,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
 from ldpstats.kernels import in_numpy, repaid
 from ldpstats.labels import (
@@ -87,7 +87,7 @@ class ReportFormat(ABC):
         return y, n, None
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class LabelFormat(ReportFormat):
     """Labels from a list: y has their positions in it.
 

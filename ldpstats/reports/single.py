@@ -7,7 +7,7 @@ mechanism that made them, so that counts of different mechanisms are never mixed
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NoReturn, overload
 
@@ -25,6 +25,7 @@ from ldpstats.arguments import (
     listed,
     one_of,
     positive_integer,
+    record,
     reports_in_all,
     whole_below,
 )
@@ -40,7 +41,7 @@ _NO_LABELS = "reports of {} are bit patterns: use bit_counts() for their sums"
 _UNCOUNTED = "reports cannot be added, but their counts can: use reports.tally() first"
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Reports(Hinted):
     """One privatised report per respondent.
 
@@ -204,7 +205,7 @@ class Reports(Hinted):
         return BitCounts(ones, reports, self.mechanism, self.n_missing)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Counts(Hinted):
     """How often each distinct report was seen.
 
@@ -404,7 +405,7 @@ class Counts(Hinted):
         return _counted(reports.y, n, reports.cohort, mechanism, n_missing)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class BitCounts(Hinted):
     """Sums of the bits of many reports, by cohort.
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments import record
 from ldpstats.errors import InvalidArgument
 from ldpstats.kernels import in_numpy, repaid
 
@@ -344,7 +345,7 @@ def _check_range(name: str, values: npt.NDArray[Any], bound: int) -> None:
 _LAST = CERTAIN - 1
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Inversion:
     """Cumulative probabilities of m outcomes but the last: ``(upper + rest / total) / 2**64``."""
 

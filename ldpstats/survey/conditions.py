@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import nearest_label
+from ldpstats.arguments import nearest_label, record
 from ldpstats.engines.query import compared, known
 from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
 from ldpstats.io.tables import SIGNS
@@ -387,7 +387,7 @@ def _converted(column: Column, value: str | float) -> Any:
 MOST_PAIRS = 10_000  # pairs of distinct values by which two columns of text are compared
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Pushed(Column):
     """The distinct cells of a column as rows, (u,); numbers and dates have a type instead."""
 

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, as_array, check_slice
+from ldpstats.arguments import Array, as_array, check_slice, record
 from ldpstats.engines.base import picked, running
 from ldpstats.engines.others import is_files, opened
 from ldpstats.engines.parquet import found_files
@@ -638,7 +638,7 @@ def held_on(
 # -- The columns of a table on an engine, in memory when they are needed ---------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class OnEngine(Table):
     """The rows of a query as a table that reads a column when it is needed, or was read."""
 
@@ -762,7 +762,7 @@ class OnEngine(Table):
 # -- The persons who are in two waves of a survey: their columns side by side, their identifiers ---
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Joined(Table):
     """The columns of two waves in memory, row by row side by side."""
 
@@ -882,7 +882,7 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?|-?inf"
 _TRUTH = {"true": True, "false": False}
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Csv(Table):
     """CSV files of the same columns, one after another; an empty field is missing."""
 

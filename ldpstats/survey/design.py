@@ -25,6 +25,7 @@ from ldpstats.arguments import (
     one_of,
     positive_integer,
     real_number,
+    record,
 )
 from ldpstats.engines.query import LEAST_WEIGHT, MOST_WEIGHT
 from ldpstats.errors import InvalidArgument, LDPWarning
@@ -237,7 +238,7 @@ _LABELS = "units and strata need text, whole numbers, booleans or categories as 
 _WHOLE = "the whole sample"
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class _Groups(Sequence[str]):
     """Groups of cells, with names that are only written when somebody reads them."""
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, boolean, did_you_mean, positive_integer
+from ldpstats.arguments import Array, boolean, did_you_mean, positive_integer, record
 from ldpstats.clients.device import (
     Budget,
     Instrument,
@@ -999,7 +999,7 @@ _PUBLIC = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Coded:
     """The reports of a question, and where they stand in a table of n rows."""
 

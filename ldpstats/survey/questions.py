@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.channels.certificates import Audit
 from ldpstats.clients.device import kept_question, plain
 from ldpstats.clients.portable import ldpstats_client as portable
@@ -47,7 +47,7 @@ def maker_of(made_by: Any) -> Any:
     return made_by.common if isinstance(made_by, PUM) else made_by
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Question:
     """A named question, and the mechanism that privatises its answers."""
 

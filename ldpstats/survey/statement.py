@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import html_text
+from ldpstats.arguments import html_text, record
 from ldpstats.errors import LDPError
 from ldpstats.io.storage import FilePath, replacing
 from ldpstats.labels import preview
@@ -48,7 +48,7 @@ class Section:
     rows: tuple[tuple[str, ...], ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Statement:
     """What a questionnaire asks, what leaves a device, and what anyone can conclude, on one page.
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from numbers import Integral
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, did_you_mean, listed, real_number
+from ldpstats.arguments import Array, did_you_mean, listed, real_number, record
 from ldpstats.errors import HIDDEN, InvalidArgument
 from ldpstats.io.tables import SIGNS, columns_shown
 from ldpstats.labels import as_series, missing_entries, written_as
@@ -90,7 +90,7 @@ _HELD = "text, numbers, booleans, dates or categories"
 _BANDS = (pd.IntervalDtype, pd.PeriodDtype)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Column:
     """A column as codes of its distinct values; see above for the kinds."""
 
@@ -313,7 +313,7 @@ _FRAMES = "a pandas or Polars DataFrame, or an Arrow table"
 _ARROW = ("arrow", "batch")
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Table:
     """A table of pandas, Polars or Arrow. No error shows what it holds."""
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array, boolean, did_you_mean, listed, one_of, real_number
+from ldpstats.arguments import Array, boolean, did_you_mean, listed, one_of, real_number, record
 from ldpstats.engines.query import LEAST_WEIGHT, MOST_WEIGHT, bad_weight
 from ldpstats.errors import (
     IncompleteListWarning,
@@ -73,7 +73,7 @@ _FAR = 5.0  # times the sum of the weights: replicates are of another kind, as i
 _NOT_NEGATIVE = f"must be a number from 0 to {MOST_WEIGHT:g}: correct it"
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Weighed:
     """Respondents of a complex sample, or cells of them that are alike."""
 
@@ -235,7 +235,7 @@ class Calibration:
 WeightChange = Trimming | Calibration
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Adjusted:
     """A sample with changed weights, and what was done."""
 
@@ -304,7 +304,7 @@ def worded(category: Category) -> str:
     return " x ".join(str(value) for value in category)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class MarginCells:
     """Distinct combinations of the columns of margins, and who is in each."""
 
@@ -649,7 +649,7 @@ def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:
 # -- From a survey to one with other weights, and the report of how they moved --------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Reweighting:
     """A change of weights, with what it did."""
 

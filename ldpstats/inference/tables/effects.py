@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -24,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, level
+from ldpstats.arguments import Array, level, record
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.tables.independence import axis_number
 from ldpstats.inference.tables.ratio import Effect, Kind, fieller_within, odds_profile
@@ -292,7 +291,7 @@ _NAMED = 4  # weak cells or margins named in a message
 _REMEDY = "merge rare categories, or collect more reports"
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class LinearForms:
     """Values of a few linear functionals of the table, shape (q,), and their covariance."""
 

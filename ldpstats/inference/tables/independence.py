@@ -31,7 +31,7 @@ from operator import attrgetter
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments import Array, level, positive_integer
+from ldpstats.arguments import Array, level, positive_integer, record
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.information import checked_inverse
 from ldpstats.inference.tails import chi2_pvalue, normal_critical
@@ -658,7 +658,7 @@ _ROUNDING = 1e-14  # relative rounding error of a mean of products
 _LARGEST = 5000  # order of the largest matrix to decompose with several strata
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class CrossMoments:
     """First and second moments of the features of the reports of one stratum.
 
@@ -745,7 +745,7 @@ class CrossMoments:
         return np.asarray(self.gram_y - np.outer(self.mean_y, self.mean_y))
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Whitening:
     """Coordinates in which features are uncorrelated with unit variance under independence."""
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 from math import prod
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array, boolean, listed, one_of
+from ldpstats.arguments import Array, boolean, listed, one_of, record
 from ldpstats.channels.structured import Bits, Uniformised
 from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotAvailable
 from ldpstats.inference.tables.independence import CrossMoments
@@ -458,7 +458,7 @@ class JointGroup:
         return (along(proofs, map(np.transpose, Q)) <= 0.0) | (p > 0.0)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Scores:
     """Likelihoods of a stratum's reports relative to a reference distribution of each variable."""
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.labels import Labels
 from ldpstats.models.plots import LONGEST_LABEL as LONGEST_TICK
 from ldpstats.models.plots import (
@@ -253,7 +252,7 @@ def _departure_colours() -> tuple[Colormap, BoundaryNorm]:
 _THIN = 0.015  # of the width or the height of a mosaic
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Merging:
     """Which categories of a table are drawn together."""
 

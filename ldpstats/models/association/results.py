@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array, boolean, level, listed, numbers, one_of
+from ldpstats.arguments import Array, boolean, level, listed, numbers, one_of, record
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference import intervals
 from ldpstats.inference.intervals import edge_normal
@@ -93,7 +93,7 @@ _SURVEYS = 199  # that a bootstrap simulates
 _LEVELS = 1e-300, 1.0 - 1e-9  # least and largest level of a test
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class TableResults(JointTable, Results):
     """Estimated joint distribution of several variables: its cells, effects of two, and plots."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from ldpstats.arguments import (
     one_of,
     positive_integer,
     probability,
+    record,
 )
 from ldpstats.inference import tests as multiplicity
 from ldpstats.inference.intervals import wald
@@ -64,7 +64,7 @@ _FRAMES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class DictionaryResults(Results):
     """Strings that were found and their frequencies.
 

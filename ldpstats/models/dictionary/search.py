@@ -54,7 +54,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, probability
+from ldpstats.arguments import Array, probability, record
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimators.solvers import root
 from ldpstats.inference.tails import skewed_pvalue
@@ -78,7 +78,7 @@ _SURE = 40.0  # standard errors
 _LEAST = 1e-12  # frequency, below which logs are not taken
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Stage:
     """What a string of frequency f passes if f, plus normal noise, exceeds a bound, each time."""
 
@@ -165,7 +165,7 @@ _STRINGS = 1 << 18  # strings that are hashed at a time
 _ENTRIES = 256  # of a table that cohorts share: with those of other positions it fits a cache
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class OwnedCells:
     """The cells that strings, (S,), own in all cohorts of a mechanism, as far as sums go."""
 
@@ -212,7 +212,7 @@ class OwnedCells:
 # -- how far a step of the search has come, as a fraction of it that never falls ------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Advance:
     """Tells how far the work has come, if anybody asks: this part is from `start` to `stop`."""
 
@@ -249,7 +249,7 @@ _LISTED = 1 << 21  # scores that are looked up in a table (16 MB), at most
 _RANK = 1e-10  # pivots of the scaled information below which grams are not told apart
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PairTable:
     """Joint frequencies of the kept grams of two positions, (g_a, g_b)."""
 
@@ -261,7 +261,7 @@ class PairTable:
     nobs: int  # respondents with this pair of positions
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class _Variable:
     """A position as a variable: its kept grams and, last, all others if there are any."""
 
@@ -435,7 +435,7 @@ Pair = tuple[int, int]
 _SPARSE = 0.1  # share of the possible strings below which scores are added up one by one
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Grown:
     """Strings, best first."""
 
@@ -493,7 +493,7 @@ def _largest(values: Array, size: int) -> npt.NDArray[np.int64]:
 # -- which grams are at a position: marginal decoding over all that there could be (FPE16 IV-A, 3) -
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ScreenedGrams:
     """The grams that were kept at one position, in order of their estimates."""
 

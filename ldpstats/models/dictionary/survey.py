@@ -28,6 +28,7 @@ from ldpstats.arguments import (
     one_of,
     positive_epsilon,
     positive_integer,
+    record,
     whole_below,
 )
 from ldpstats.channels.certificates import Audit
@@ -55,7 +56,7 @@ _FIELDS = ("format", "version", *_READ, "gram_mechanism", "string_mechanism")
 _MOST_ENTRIES = 1 << 24  # of a channel that is written out
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
     """Collection of strings that nobody listed (FPE16 section IV).
 
@@ -520,7 +521,7 @@ def _budgets(
 _PARTS = ("first", "second", "string")  # of the reports
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class DictionaryReports:
     """Reports of a `DictionarySurvey`: report i of each part is from the same respondent.
 

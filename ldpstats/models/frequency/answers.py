@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Any
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.channels.families import Blocks, Subsets
 from ldpstats.channels.structured import Channel, Uniformised
 from ldpstats.errors import NotAvailable
@@ -58,7 +58,7 @@ _DRAWN = 1 << 19  # entries of likelihoods of the reports of an answer that stan
 _ROUNDING = 1e-12  # of a mean square, that may be left of a variance which is zero
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class SumLaw:
     """The law of an estimate of ``sum_x s_x p_x`` at all values from the least to the largest s.
 
@@ -134,7 +134,7 @@ class SumLaw:
         return np.array([np.sqrt(variance)]), np.array([skewness])
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Answers:
     """The frequencies that were found, and how the reports of each answer enter an estimate.
 
@@ -411,7 +411,7 @@ def cell_law(results: Laws) -> CellLaw:
 _FIXED = 1e-10  # variance of the sum of the estimates, relative to their own, that counts as zero
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class WeightedSum:
     """An estimate of ``sum_x s_x p_x``, with its standard error and skewness at any value.
 

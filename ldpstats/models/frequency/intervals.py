@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.channels.structured import Channel, Uniformised
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.inference import information as fisher
@@ -264,7 +264,7 @@ class Laws(Fit):
 _LEAST = 1e-6  # reports, over all categories, where the reference has none
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class OneStep(Moments):
     """One Newton step of the exact likelihood from a reference point, without the bounds of p.
 
@@ -396,7 +396,7 @@ def stacked(parts: list[Likelihood]) -> Likelihood:
 # -- The records that results of one variable hold beside the fit itself --------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Specifications(Sequence[dict[str, Any]]):
     """The specifications of mechanisms, written when they are asked for: Q may be large."""
 

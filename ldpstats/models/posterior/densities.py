@@ -19,7 +19,7 @@ whatever m and t are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from itertools import product
 from math import prod
@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.cells import CellReports, Plain
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.parametric import maximum as best_of_starts
@@ -65,7 +65,7 @@ from ldpstats.priors import (
 from ldpstats.priors import Normal as NormalPrior
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class FrequencyDensity(LogDensity):
     """Log posterior of p by additive log ratios ``z_j = log p_j - log p_r``, shape (k - 1,)."""
 
@@ -183,7 +183,7 @@ _WIDEST = 100.0  # the same, of a slope of log odds
 SPREAD = 1.0  # and of the logarithm of the standard deviation of a number
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class CoefficientPrior:
     """A prior of the parameters theta of a regression, (d,): normal combinations, even levels."""
 
@@ -310,7 +310,7 @@ _CONCAVE_ENOUGH = 0.5  # coefficients of standardised covariates known to this: 
 _none = partial(np.empty, 0)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class RegressionDensity(LogDensity):
     """Log posterior of slopes of standardised covariates, and of logits of unknown parameters.
 
@@ -409,7 +409,7 @@ class RegressionDensity(LogDensity):
         return values
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class _Objective:
     """The log posterior of x = (beta, theta), to be climbed."""
 
@@ -450,7 +450,7 @@ class _Objective:
 # -- coefficients whose least squares estimate is nearly normal ------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class EstimateDensity(LogDensity):
     """Log posterior of coefficients given their estimate, which is normal about them."""
 
@@ -491,7 +491,7 @@ class EstimateDensity(LogDensity):
 _STEP = 1e-5  # of log ratios and logits, for second derivatives
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ParametersDensity(LogDensity):
     """Log posterior of log ratios of p, shape (k - 1,), and then of logits of theta, shape (m,)."""
 
@@ -582,7 +582,7 @@ _ROUNDS = 50
 _POOLED_STEP = 1e-4  # of finite differences, in standard deviations
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class GroupReports:
     """The log-likelihood of each group's reports at a distribution of its own."""
 
@@ -627,7 +627,7 @@ def _by_logs(p: Array, slopes: Array) -> Array:
     return np.asarray(p * (slopes - (p * slopes).sum(axis=-1, keepdims=True)))
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Frames:
     """``s' (e - e0) - (e - e0)' U L U' (e - e0) / 2``, which is nearly each group's likelihood."""
 
@@ -653,7 +653,7 @@ class Frames:
         return cls(centre, U, np.maximum(values, 0.0), np.einsum("gab,ga->gb", U, slopes))
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PooledDensity(LogDensity):
     """Log posterior of pooled groups: of m, (k - 1,), log t, and (g, k - 1) row by row.
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array, did_you_mean, numbers, one_of, replicates
+from ldpstats.arguments import Array, did_you_mean, numbers, one_of, record, replicates
 from ldpstats.cells import CellReports, Plain
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.parametric import maximum
@@ -127,7 +127,7 @@ _HOW = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class ParametersPrior:
     """Priors of the frequencies and of each parameter, which are independent."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from math import ceil
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array, did_you_mean, numbers, probability
+from ldpstats.arguments import Array, did_you_mean, numbers, probability, record
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.chains import Chains, LogDensity, floored_eigen
 from ldpstats.labels import Labels, align
@@ -380,7 +379,7 @@ _NO_LIKELIHOOD = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Group:
     """Reports of one mechanism, and their candidates as for `FrequencyModel`."""
 

@@ -24,6 +24,7 @@ from ldpstats.arguments import (
     level,
     one_of,
     positive_integer,
+    record,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable, PosteriorWarning
 from ldpstats.estimators.likelihood import MLE
@@ -192,7 +193,7 @@ def frequency_mode(likelihood: Likelihood, law: LogitLaw) -> Array | None:
     return of_p.constrained(maximum(of_p, density.mode()))
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class _WithoutJacobian(DirichletLaw):
     """The density of p where that of log ratios is given: divided by ``prod p``, by alpha = -1."""
 
@@ -215,7 +216,7 @@ class _WithoutJacobian(DirichletLaw):
 _WITHOUT_MODE = "it was not computed for this posterior: use params, the posterior means"
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PosteriorResults(Labelled):
     """Draws from the posterior of labelled parameters.
 
@@ -669,7 +670,7 @@ class PosteriorResults(Labelled):
 MOST_CELLS = 1000  # whose Hessian is formed and factored
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class TablePosterior(JointTable, PosteriorResults):
     """Draws from the posterior of a joint table: see `PosteriorResults`.
 

@@ -26,6 +26,7 @@ from ldpstats.arguments import (
     listed,
     numbers,
     one_of,
+    record,
     replicates,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -592,7 +593,7 @@ Sides = Callable[[dict[str, Any]], list[Side]]  # of what other covariates are s
 Group = tuple[Array, list[int] | None]  # weights of rows, and configurations of private predictors
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Question:
     """What is asked of averages: of which rows, in which groups, set to which values.
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array, did_you_mean, level, numbers, positive_integer
+from ldpstats.arguments import Array, did_you_mean, level, numbers, positive_integer, record
 from ldpstats.documents import array_from_json, array_to_json, number_to_json
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.regression import (
@@ -65,7 +65,7 @@ _STEP = 1e-6  # of slopes, of the range of a number
 _MOST_CHANNELS = 3  # whose reports have cells of their own
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class FittedLaw:
     """The law of the true answers, by the estimated parameters.
 
@@ -309,7 +309,7 @@ def facts_from_json(document: Mapping[str, Any]) -> dict[str, Any]:
 # -- rows that predictions are for -------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Rows:
     """Rows that predictions are for, the respondents or another table, and others made of them.
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array, did_you_mean, one_of
+from ldpstats.arguments import Array, did_you_mean, one_of, record
 from ldpstats.documents import written
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, cut
 from ldpstats.labels import Codes, Labels, Mask
@@ -718,7 +718,7 @@ class Design:
 # -- the right side ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PrivateColumn:
     """The answers to a question as a column of a table.
 
@@ -788,7 +788,7 @@ def with_answers(
     return frame.assign(**{one.name: one.column(np.full(len(frame), code)) for one, code in pairs})
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Spec:
     """How the right side of a formula makes a design matrix, with what it learned from a table.
 
@@ -1152,7 +1152,7 @@ def _plain_column(series: pd.Series[Any]) -> pd.Series[Any]:
 # -- the left side -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Response:
     """What the left side of a formula says about the respondents.
 

@@ -7,14 +7,14 @@ suits. `Survey.regression` comes to the same by `Given` reports and `Extras`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array, boolean, did_you_mean, numbers, one_of
+from ldpstats.arguments import Array, boolean, did_you_mean, numbers, one_of, record
 from ldpstats.errors import InvalidArgument
 from ldpstats.hints import guided
 from ldpstats.labels import Codes, Labels, Mask, as_series, missing_entries
@@ -268,7 +268,7 @@ def _beside(argument: str, value: object, data: object, columns: list[Any], n: i
 # -- what a regression is asked for: a formula, and options beside it --------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Given:
     """Reports of a question by groups of respondents, and which rows of a table, (N,), have one.
 
@@ -281,7 +281,7 @@ class Given:
     take: Callable[[Codes], list[Reports]]
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Extras:
     """Numbers beside the formula, (N,) each, NaN where missing; and a complex sample.
 
@@ -300,7 +300,7 @@ class Extras:
     facts: Callable[[Mask], Any] | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Request:
     """A regression that is asked for.
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, level, one_of, positive_integer
+from ldpstats.arguments import Array, level, one_of, positive_integer, record
 from ldpstats.documents import Document
 from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimators.regression import (
@@ -425,7 +425,7 @@ def grouped_data(data: RegressionData, family: str, grouping: Grouping) -> Regre
 # -- results -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class FewGroups:
     """How variances allow for the number of groups."""
 
@@ -469,7 +469,7 @@ class FewGroups:
         return min(self.most, self.left / max(share, 1e-9) ** 2)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class GroupEstimates(Document):
     """What is estimated of each of G groups given its reports.
 

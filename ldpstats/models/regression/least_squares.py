@@ -9,14 +9,14 @@ the covariance of phi given the answer; residual variances less this are those o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array, boolean, one_of
+from ldpstats.arguments import Array, boolean, one_of, record
 from ldpstats.errors import NotAvailable
 from ldpstats.estimators.regression import COVARIANCES, LeastSquares, least_squares
 from ldpstats.inference.regression import InformationShares, cluster_sandwich
@@ -240,7 +240,7 @@ class PrivatizedOLS(PrivatizedRegression):
 # -- results -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PrivatizedOLSResults(Coefficients):
     """Coefficients of least squares of the scores of a privatised answer.
 

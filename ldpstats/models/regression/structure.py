@@ -10,14 +10,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array, boolean, numbers
+from ldpstats.arguments import Array, boolean, numbers, record
 from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotIdentified
 from ldpstats.inference.regression import MOST_CLUSTERS, design_meat
 from ldpstats.labels import Codes, Labels, as_series, midpoints, missing_entries
@@ -63,7 +63,7 @@ _MOST_OUTPUTS = 64  # of a channel, whose information is summed over them
 # -- what a regression is made of --------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Grouping:
     """Groups of respondents with intercepts of their own: `labels` of all, (G,), and `codes`, (n,).
 
@@ -87,7 +87,7 @@ class Grouping:
         return cls(name, tuple(labels.tolist()), codes, 0)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class RegressionData:
     """The data of a regression of n respondents, checked.
 
@@ -339,7 +339,7 @@ def outcome_of(model: str, k: int, grouped: bool = False) -> Outcome:
 # -- scores of the answers, each estimated without bias from its report ------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PseudoResponse:
     """Unbiased scores of the answers, (n,), and the weighted sum of what noise adds to variances.
 
@@ -589,7 +589,7 @@ def _row_list(rows: Codes) -> str:
 # -- the likelihood ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Assembled:
     """The likelihood of a regression over u distinct rows.
 

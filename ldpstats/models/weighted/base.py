@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments import Array, boolean, level, one_of
+from ldpstats.arguments import Array, boolean, level, one_of, record
 from ldpstats.documents import Document, read
 from ldpstats.errors import LDPWarning, NotAvailable
 from ldpstats.inference.designs.linearisation import Ratios, Totals, checked
@@ -53,7 +53,7 @@ Limits = Callable[[Codes, Array], Array]  # of the estimates at some places, at 
 # -- Results: errors, degrees of freedom, design effects, intervals and tests ---------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class DesignResults(Results):
     """Estimates from a complex sample, with intervals and tests of the design's t and F laws.
 
@@ -465,7 +465,7 @@ def difference_rows(
 # -- What results hold beside the fit -------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class SampleFacts(Document):
     """The sample in which estimates were made."""
 
@@ -480,7 +480,7 @@ class SampleFacts(Document):
     calibrated: bool = False  # population totals may then determine a share
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Domains(Document):
     """The g domains whose frequencies were estimated, one where all are."""
 
@@ -507,7 +507,7 @@ class Dependence(Document):
     alike: RaoScott | None = field(default=None, metadata={"later": True})
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Part(Document):
     """Some of the variables of a table, and what its totals do not tell of them."""
 

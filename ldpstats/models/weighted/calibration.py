@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array
+from ldpstats.arguments import Array, record
 from ldpstats.inference.designs.linearisation import Sample
 from ldpstats.models.layout import LONGEST_LABEL, SummaryTable, count_of, header, one_line
 
@@ -39,7 +39,7 @@ class WeightStep:
         return f"{self.method}: {self.margins}"
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class CalibrationReport:
     """How the weights of a survey were changed, see `Survey.calibration`.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain, combinations, product, repeat
 from math import prod
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpstats.arguments import Array, one_of
+from ldpstats.arguments import Array, one_of, record
 from ldpstats.errors import InvalidArgument, LDPWarning, MisfitWarning, NotAvailable
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.inference.designs.linearisation import (
@@ -77,7 +77,7 @@ _MOST_NUMBERS = 50_000_000  # of decoded pairs, 400 MB
 _CERTAIN = 3.09  # standard errors beyond which other answers are held: a p-value of .001
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class WeightedVariable:
     """A privatised variable of the cells."""
 
@@ -100,7 +100,7 @@ class WeightedVariable:
         return one, one.place[at]
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class WeightedModel:
     """One privatised variable, or several, in domains of a complex sample of c cells.
 

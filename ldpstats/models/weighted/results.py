@@ -5,7 +5,7 @@ The totals of a domain are those of its k categories, then its number of persons
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments import Array, distribution, level, one_of
+from ldpstats.arguments import Array, distribution, level, one_of, record
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.hints import guided
 from ldpstats.inference.designs.linearisation import Ratios, Totals
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ldpstats.models.small_areas import SmallAreas
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class WeightedResults(ByGroup, DesignResults):
     """Weighted frequencies of one privatised variable, in all or in domains.
 
