@@ -38,9 +38,9 @@ from ldpstats.estimators.regression import (
 )
 from ldpstats.hints import Model
 from ldpstats.inference.designs.linearisation import degrees_of_freedom
-from ldpstats.inference.regression import InformationShares, cluster_sandwich
+from ldpstats.inference.regression import MOST_CLUSTERS, InformationShares, cluster_sandwich
 from ldpstats.inference.tails import chi2_pvalue
-from ldpstats.labels import Mask
+from ldpstats.labels import Codes, Mask
 from ldpstats.likelihood.parametric import generic_point, unidentified
 from ldpstats.likelihood.predictors import (
     constant_column,
@@ -693,7 +693,10 @@ class PrivatizedRegression(RegressionModel):
             return full, None
         whole = self.assembled
         scores = whole.likelihood.score_obs(top.theta)[:, free]
-        if kind == "cluster":
+        shares: InformationShares | None = None
+        if kind == "design":
+            groups, correct = self._units, None
+        if groups is not None:
             rows = scores, whole.place, whole.weights, groups
             each: Array | None = None  # expected information of each cluster, where it is known
             is_known = whole.likelihood.marginal is None and not self.unknown
@@ -704,9 +707,19 @@ class PrivatizedRegression(RegressionModel):
                 each = each[:, free][:, :, free]
             how = rows, V, self.nobs, correct
             full[np.ix_(free, free)], shares = cluster_sandwich(*how, information=each)
-            return full, shares and shares.among(free)
-        full[np.ix_(free, free)] = V @ sandwich_meat(self.data, whole, kind, scores) @ V
-        return full, None
+        if kind != "cluster":
+            full[np.ix_(free, free)] = V @ sandwich_meat(self.data, whole, kind, scores) @ V
+        return full, shares and shares.among(free)
+
+    @property
+    def _units(self) -> Codes | None:
+        """The sampling unit of each row, (n,), where a design has some, but not very many."""
+        sample = self.data.sample
+        unit = sample.stages[0].unit if sample is not None and sample.stages else None
+        if unit is None:
+            return None
+        codes: Codes = np.unique(unit[self.data.inside], return_inverse=True)[1]
+        return codes if codes.max(initial=0) < MOST_CLUSTERS else None
 
     def _inflation(
         self, top: Maximum, V: Array, fixed: Mask, how: tuple[str, Any, bool | None]

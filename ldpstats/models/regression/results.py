@@ -181,7 +181,8 @@ class RegressionResults(Coefficients):
     def degrees(self) -> Degrees:
         if self.shares is None:
             return self.df
-        return replace(self.shares, basis=self.shares.basis[self.shown]).degrees
+        own, most = replace(self.shares, basis=self.shares.basis[self.shown]).degrees, self.df
+        return own if most is None else lambda L: float(np.minimum(own(L), most))
 
     @property
     def _each_df(self) -> Any:
