@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpstats.arguments import Array, html_lines
+from ldpstats.arguments import Array, html_lines, page_text
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.chains import ess_mean
 from ldpstats.inference.tests import TestResult
@@ -76,7 +76,7 @@ class BayesFactor:
             f"  {self.value:.4g} for the null, {self.against:.4g} against it; "
             f"Monte Carlo error {error}",
         ]
-        return "\n".join([*lines, f"  Note: {self.note}"] if self.note else lines)
+        return page_text("\n".join([*lines, f"  Note: {self.note}"] if self.note else lines), 4)
 
     def _repr_html_(self) -> str:
         """The text as lines of HTML, for a notebook."""

@@ -420,7 +420,7 @@ class Group:
         """Possible reports in the form of `Reports.y`, by their numbers."""
         if not self.mechanism.n_bits:
             return numbers
-        width = self.mechanism.format.n_bytes
+        width = -(-self.mechanism.n_bits // 8)
         return np.asarray(numbers[:, None] >> (8 * np.arange(width)) & 255, dtype=np.uint8)
 
     @property

@@ -399,7 +399,9 @@ class PrivatizedRegression(RegressionModel):
             estimate is then always finite.
         cov_type : {"nonrobust", "HC0", "cluster"}, optional
             "nonrobust" by default; "HC0" with sampling weights. With the design of a survey the
-            covariance is that of the design, with primary units less strata for degrees of freedom.
+            covariance is that of the design, as of svyglm in R's survey. Degrees of freedom are
+            primary units less strata; with up to 1,000 such units those of each coefficient are
+            Satterthwaite's, as for "cluster", if these are fewer.
         cov_kwds : dict, optional
             ``{"groups": labels}`` for "cluster". With up to 1,000 clusters the covariance is then
             bias-reduced (CR2), and each coefficient has the t distribution with its own
