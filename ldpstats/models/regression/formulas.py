@@ -309,6 +309,15 @@ def _factor(code: str) -> Factor:
     return Factor(plain[1] if plain else code, names, frozenset(functions))
 
 
+def _in_bits(code: str) -> set[str]:
+    """Names that are themselves operands of ``|`` and ``&``."""
+    found = set()
+    for node in ast.walk(ast.parse(re.sub("`[^`]*`", "None", code).strip(), mode="eval")):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr | ast.BitAnd):
+            found |= {one.id for one in (node.left, node.right) if isinstance(one, ast.Name)}
+    return found
+
+
 def _quoted(name: str) -> str:
     """A column as a factor, whatever its name."""
     return name if name.isidentifier() else f"Q({name!r})"
@@ -544,6 +553,14 @@ class Design:
             each = np.repeat(np.arange(n), times.astype(np.int64))
         # every category occurs, so that levels and names are those of all
         learning = with_answers(frame, private, codes[np.arange(n) % C].T).iloc[each]
+        for factor in factors_of(formula.terms):
+            for name in sorted(_in_bits(factor.code) & {*frame}):
+                if not frame[name].isin([0, 1]).all():
+                    remedy = (
+                        f"{factor.code!r} takes the bits of {name!r}: there are no random slopes, "
+                    )
+                    remedy += "write (1 | group); conditions join truth values, (a > 30) | (b > 1)"
+                    raise InvalidArgument("formula", text, remedy)
         spec, first = Spec.of("formula", formula.right, learning, formula.engine, names, text)
         hidden = {column.name for column in private}
         for factor in factors_of(formula.terms):

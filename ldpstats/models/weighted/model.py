@@ -297,6 +297,8 @@ class WeightedModel:
             )
         common, superpopulation, nu = model._linear()
         equal, untested = model._equal(superpopulation, nu)
+        if common["domains"].alone.any():  # whose zero residuals would pass for a sure estimate
+            equal, untested = None, "one lies in one sampling unit, or in strata of one unit"
         results = WeightedResults(
             **common,
             categories=variable.labels,

@@ -494,6 +494,7 @@ def test_formula(pupils):
     [
         ("late ~ (1 + age | school)", "no random slopes"),
         ("late ~ (age | school)", "no random slopes"),
+        ("late ~ age & age", "takes the bits of .age."),
         ("late ~ (1 | school) + (1 | age)", "one grouping at most"),
         ("late ~ (1 | school / age)", "must be one column"),
         ("late ~ age * (1 | school)", "within another term"),

@@ -247,6 +247,8 @@ def test_a_domain_in_one_unit_does_not_show_how_it_varies(table: Any, how: Any) 
     assert re.search(r"  cook +-?\d\.\d+ +- ", str(found.summary()))
     for method in ("default", "wald", "estimate"):
         assert (found.conf_int(method=method).loc["isle"] == [0.0, 1.0]).all(axis=None)
+    with pytest.raises(ldp.NotAvailable, match="one lies in one sampling unit"):
+        found.test_equal()
     apart = found.differences(reference="town")
     assert apart.loc["isle"].drop(columns="estimate").isna().all(axis=None)
     # one unit in each of two strata: one degree of freedom at least
