@@ -303,9 +303,9 @@ def by_column(columns: Any, mechanisms: Any) -> ByColumn | DesignFunction:
     >>> ldp.Survey(table, {"used": asked}).questionnaire["used"].cohort_names
     ('0.8', '0.9')
     """
-    names = [columns] if isinstance(columns, str) else columns
+    names = as_labels("columns", [columns] if isinstance(columns, str) else columns, 1).tolist()
     if callable(mechanisms):
-        return DesignFunction(tuple(as_labels("columns", names, 1).tolist()), mechanisms)
+        return DesignFunction(tuple(names), mechanisms)
     if not isinstance(mechanisms, Mapping) or not len(mechanisms):
         raise InvalidArgument("mechanisms", mechanisms, _DESIGNS)
     single = isinstance(columns, str) or len(names) == 1
