@@ -303,7 +303,9 @@ def by_column(columns: Any, mechanisms: Any) -> ByColumn | DesignFunction:
     >>> ldp.Survey(table, {"used": asked}).questionnaire["used"].cohort_names
     ('0.8', '0.9')
     """
-    names = as_labels("columns", [columns] if isinstance(columns, str) else columns, 1).tolist()
+    remedy = "must be the name of a column, or a list of names"
+    given = [columns] if isinstance(columns, str) else listed("columns", columns, remedy)
+    names = as_labels("columns", given, 1).tolist()
     if callable(mechanisms):
         return DesignFunction(tuple(names), mechanisms)
     if not isinstance(mechanisms, Mapping) or not len(mechanisms):
