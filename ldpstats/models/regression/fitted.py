@@ -581,14 +581,16 @@ def typical_row(points: Points, at: str) -> Points:
 def goodness_of_fit(results: Any, groups: Any) -> TestResult:
     """Goodness of fit; see `RegressionResults.goodness_of_fit`."""
     most, fault = positive_integer("groups", groups, 2), ""
+    sample = results.model.data.sample
+    in_units = sample is not None and sample.stages and sample.stages[0].unit is not None
     if not isinstance(results.model.data.outcome, Categorical):
         fault = "it is for categories, and the outcome is a number"
     elif results.method == "corrected":
         fault = "corrected scores fit no law of the reports: use method='mle'"
     elif results.infinite:
         fault = "the estimate is at infinity: use that of fit(penalty='jeffreys')"
-    elif results.cov_type == "cluster":
-        fault = "with cov_type='cluster' cells are not independent: use a fit without it"
+    elif results.cov_type == "cluster" or in_units:
+        fault = "reports of one cluster are not independent: use a fit without clusters"
     if fault:
         raise NotAvailable(f"goodness_of_fit: {fault}")
     table = ReportTable(results.law, results.devices)
