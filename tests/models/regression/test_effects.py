@@ -428,6 +428,8 @@ def test_designs_have_their_weights_and_degrees_of_freedom():
     q = sm.stats.stattools.stats.t.isf(0.025, results.law.df)
     half = np.diff(found.conf_int().to_numpy(), axis=1)[:, 0] / 2.0
     np.testing.assert_allclose(half, q * found.bse)
+    with pytest.raises(ldp.NotAvailable, match="of one cluster"):
+        results.goodness_of_fit()
 
 
 def test_intervals_by_simulation():
